@@ -1,0 +1,52 @@
+# Everything here works from a clean clone on a machine with python3 (3.11 or newer), make and a package registry.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+SIZE ?= quick
+
+.PHONY: help demo test check docs reproduce bench clean
+
+help: ## say what each target does
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+# The virtual environment is made once and again whenever the requirements change.
+$(VENV)/.package: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Paraboloid needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --editable ".[all]"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.package
+	$(PIP) --group dev
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) --group docs
+	@touch $@
+
+demo: $(VENV)/.package ## run a simulated study and print its answer
+	$(BIN)/python examples/simulated_study.py
+
+test: $(VENV)/.dev ## install everything and run every test
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.dev ## lint, types, layers, doctests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py src
+
+docs: $(VENV)/.docs ## build the documentation, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+reproduce: $(VENV)/.package ## one experiment per theorem of the paper (SIZE=quick or SIZE=full)
+	$(BIN)/paraboloid reproduce --$(SIZE) --output reproduction
+
+bench: $(VENV)/.package ## our own speed and memory, against numpy in the same run
+	$(BIN)/python benchmarks/throughput.py
+
+clean: ## remove the virtual environment and everything built
+	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
