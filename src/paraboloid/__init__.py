@@ -3,10 +3,15 @@
 import logging
 from importlib.metadata import version
 
-from paraboloid import algorithms, core, numerics, problems, run, theory
+from paraboloid import algorithms, core, design, numerics, problems, run, theory
 from paraboloid.core import (
+    Ball,
+    Box,
+    Certificate,
     Estimate,
+    Evidence,
     Experiment,
+    Knob,
     MeasurementError,
     Measurements,
     ParaboloidError,
@@ -15,11 +20,18 @@ from paraboloid.core import (
     Status,
     UsageError,
 )
+from paraboloid.design import instance_limit
+from paraboloid.minimise import maximize, minimize
 
 __version__ = version("paraboloid")
 __all__ = [
+    "Ball",
+    "Box",
+    "Certificate",
     "Estimate",
+    "Evidence",
     "Experiment",
+    "Knob",
     "MeasurementError",
     "Measurements",
     "ParaboloidError",
@@ -29,6 +41,10 @@ __all__ = [
     "UsageError",
     "algorithms",
     "core",
+    "design",
+    "instance_limit",
+    "maximize",
+    "minimize",
     "numerics",
     "problems",
     "run",

@@ -10,15 +10,23 @@ from paraboloid.core.checks import (
     check_symmetric,
     eigenvalues_above_rounding,
 )
+from paraboloid.core.domain import Ball, Box, Domain, Knob, Shape, as_domain
 from paraboloid.core.errors import MeasurementError, ParaboloidError, ReplayMismatch, UsageError
+from paraboloid.core.evidence import Evidence
 from paraboloid.core.experiment import Experiment, Measurements
 from paraboloid.core.procedure import Log, Procedure, Steps, measure
-from paraboloid.core.result import Estimate, Result, Status
+from paraboloid.core.result import Certificate, Estimate, Result, Status
 
 __all__ = [
+    "Ball",
+    "Box",
+    "Certificate",
     "Counts",
+    "Domain",
     "Estimate",
+    "Evidence",
     "Experiment",
+    "Knob",
     "Log",
     "Matrix",
     "MeasurementError",
@@ -27,10 +35,12 @@ __all__ = [
     "Procedure",
     "ReplayMismatch",
     "Result",
+    "Shape",
     "Status",
     "Steps",
     "UsageError",
     "Vector",
+    "as_domain",
     "check_budget",
     "check_dimension",
     "check_hessian",

@@ -25,6 +25,8 @@ class Experiment:
     needs_values
         Whether the algorithm needs every single value (to truncate it, say) and not only their summary. A driver
         may drop single values otherwise: that is what makes 10⁸ measurements possible in little memory.
+    allows_failures
+        Whether the algorithm can go on when some of the measurements gave no value.
     about
         A sentence for humans and reports; no part of the experiment's identity.
 
@@ -38,6 +40,7 @@ class Experiment:
     points: Matrix
     repeats: Counts
     needs_values: bool = field(default=False, kw_only=True)
+    allows_failures: bool = field(default=False, kw_only=True)
     about: str = field(default="", kw_only=True)
 
     def __init__(
@@ -46,6 +49,7 @@ class Experiment:
         repeats: npt.ArrayLike,
         *,
         needs_values: bool = False,
+        allows_failures: bool = False,
         about: str = "",
     ) -> None:
         matrix = frozen_array("points", points, 2)
@@ -54,6 +58,7 @@ class Experiment:
         object.__setattr__(self, "points", matrix)
         object.__setattr__(self, "repeats", _whole_repeats(repeats, matrix.shape[0]))
         object.__setattr__(self, "needs_values", bool(needs_values))
+        object.__setattr__(self, "allows_failures", bool(allows_failures))
         object.__setattr__(self, "about", about)
 
     @property
@@ -75,13 +80,13 @@ class Experiment:
         )
 
 
-def _whole_repeats(given: npt.ArrayLike, n_points: int) -> Counts:
+def _whole_repeats(given: npt.ArrayLike, n_points: int, *, smallest: int = 1) -> Counts:
     repeats = np.asarray(given)
     if repeats.ndim == 0:
         repeats = np.full(n_points, repeats)
-    if repeats.shape != (n_points,) or not np.issubdtype(repeats.dtype, np.integer) or repeats.min() < 1:
+    if repeats.shape != (n_points,) or not np.issubdtype(repeats.dtype, np.integer) or np.any(repeats < smallest):
         raise UsageError(
-            f"repeats must be one whole number of at least 1 for each of the {n_points} points, got {given!r}."
+            f"repeats must be one whole number of at least {smallest} for each of the {n_points} points, got {given!r}."
         )
     counts = repeats.astype(np.int64)
     counts.flags.writeable = False
@@ -97,13 +102,17 @@ class Measurements:
     Parameters
     ----------
     counts
-        Number of values at each point, shape (k,).
+        Number of values at each point, shape (k,); zero where every attempt failed.
     means
-        Their mean at each point, shape (k,).
+        Their mean at each point, shape (k,); of no meaning where the count is zero.
     scatter
         Their sum of squared deviations from that mean, shape (k,).
     values
         The single values at each point, or None where only the summary was kept.
+    failures
+        Number of attempts at each point that gave no value, shape (k,); none if not given.
+    precision
+        Sum of 1/sem² at each point, shape (k,), where the standard errors are known; then the means are weighted by it.
 
     Examples
     --------
@@ -116,23 +125,18 @@ class Measurements:
     means: Vector
     scatter: Vector
     values: tuple[Vector, ...] | None = None
+    failures: Counts | None = None
+    precision: Vector | None = None
 
     def __post_init__(self) -> None:
         n_points = np.size(self.counts)
-        object.__setattr__(self, "counts", _whole_repeats(self.counts, n_points))
+        object.__setattr__(self, "counts", _whole_repeats(self.counts, n_points, smallest=0))
+        failures = np.zeros(n_points, dtype=np.int64) if self.failures is None else self.failures
+        object.__setattr__(self, "failures", _whole_repeats(failures, n_points, smallest=0))
         for name in ("means", "scatter"):
-            array = np.array(getattr(self, name), dtype=np.float64)
-            if array.shape != (n_points,):
-                raise MeasurementError(
-                    f"{name} has shape {array.shape}, but there are {n_points} counts; give one per point."
-                )
-            if not np.all(np.isfinite(array)):
-                raise MeasurementError(
-                    f"{name} holds values that are not finite numbers: {array}. A failed measurement must be "
-                    f"measured again: the staged algorithms of the paper cannot go on without it."
-                )
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, _summary_row(name, getattr(self, name), n_points))
+        if self.precision is not None:
+            object.__setattr__(self, "precision", _summary_row("precision", self.precision, n_points))
 
     @classmethod
     def from_values(cls, values: Sequence[npt.ArrayLike] | Matrix) -> "Measurements":
@@ -144,21 +148,45 @@ class Measurements:
 
     @property
     def n_measurements(self) -> int:
-        """Number of single measurements."""
+        """Number of single measurements that gave a value."""
         return int(self.counts.sum())
+
+    @property
+    def n_failures(self) -> int:
+        """Number of attempts that gave none."""
+        return 0 if self.failures is None else int(self.failures.sum())
 
     def check_answer_to(self, experiment: Experiment) -> None:
         """Raise a `MeasurementError` unless these are measurements of just this experiment."""
-        if self.counts.shape != experiment.repeats.shape or not np.array_equal(self.counts, experiment.repeats):
+        attempts = self.counts if self.failures is None else self.counts + self.failures
+        if attempts.shape != experiment.repeats.shape or not np.array_equal(attempts, experiment.repeats):
             raise MeasurementError(
                 f"the experiment asks for {experiment.n_measurements} measurements (repeats {experiment.repeats}), "
-                f"got {self.n_measurements} (counts {self.counts}). Tell exactly what was asked, point by point."
+                f"got {int(attempts.sum())} (counts {attempts}). Tell exactly what was asked, point by point."
+            )
+        if self.n_failures and not experiment.allows_failures:
+            raise MeasurementError(
+                f"{self.n_failures} of {experiment.n_measurements} measurements failed, and this algorithm cannot go "
+                f"on without them. Measure them again, or use the adaptive search, which can."
             )
         if experiment.needs_values and self.values is None:
             raise MeasurementError(
                 "this algorithm truncates every single value, but only a summary was told. "
                 "Build the measurements with Measurements.from_values."
             )
+
+
+def _summary_row(name: str, given: npt.ArrayLike, n_points: int) -> Vector:
+    array = np.array(given, dtype=np.float64)
+    if array.shape != (n_points,):
+        raise MeasurementError(f"{name} has shape {array.shape}, but there are {n_points} counts; give one per point.")
+    if not np.all(np.isfinite(array)):
+        raise MeasurementError(
+            f"{name} holds values that are not finite numbers: {array}. A failed measurement has no value: count it "
+            f"as a failure, or measure it again."
+        )
+    array.flags.writeable = False
+    return array
 
 
 def _measured_row(given: npt.ArrayLike) -> Vector:

@@ -7,13 +7,15 @@ import numpy.typing as npt
 
 from paraboloid.core.arrays import Matrix, Vector, frozen_array
 
-__all__ = ["Estimate", "Result", "Status"]
+__all__ = ["Certificate", "Estimate", "Result", "Status"]
 
 
 class Status(enum.Enum):
     """How a run ended, each with its sentence."""
 
     BUDGET_SPENT = "The budget is spent; x is the answer from all of it."
+    ACCURACY_REACHED = "The regret bound has fallen below the wanted accuracy."
+    STOPPED = "The run was stopped by its caller; x is the answer from what was measured until then."
     NOTHING_TO_LEARN = "No direction is curved enough to be worth a measurement; x is the centre."
 
 
@@ -39,6 +41,47 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """How good an answer is, as far as the measurements say; all in the units of the knobs and of the value.
+
+    Parameters
+    ----------
+    regret, regret_bound
+        Expected f(x) - f(x₀), and its upper bound at ``confidence``; the bound is infinite where none can be given.
+    confidence
+        Of the bound and of the intervals.
+    x_ci
+        Interval of each knob's best setting, shape (d, 2).
+    fun, fun_se
+        Fitted value at x and its standard error.
+    hess_eig, hess_eig_se
+        Eigenvalues of the curvature in unit coordinates and their standard errors, shape (d,).
+    sigma
+        Standard deviation of one measurement.
+    regret_unit
+        Regret of an optimal design of one measurement, σ²V*: n more measurements bring about regret_unit/n.
+    caveats
+        What stands against the answer or its bound, as sentences that say what to do.
+    """
+
+    regret: float
+    regret_bound: float
+    confidence: float
+    x_ci: Matrix
+    fun: float
+    fun_se: float
+    hess_eig: Vector
+    hess_eig_se: Vector
+    sigma: float
+    regret_unit: float
+    caveats: tuple[str, ...] = ()
+
+    def regret_after(self, n_more: float) -> float:
+        """Return the forecast of the expected regret after ``n_more`` well-placed measurements."""
+        return 1 / (1 / max(self.regret, 1e-300) + n_more / max(self.regret_unit, 1e-300))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Result:
     """What an algorithm returns; the driver fills in the counts.
 
@@ -50,16 +93,21 @@ class Result:
         How the run ended.
     hessian
         The Hessian that the algorithm was given or has estimated, shape (d, d), if it has one.
-    n_measurements, n_points, n_rounds
-        Single measurements, measured points (a point measured in two experiments counts twice), experiments.
+    certificate
+        How good the answer is, if the algorithm can tell.
+    n_measurements, n_points, n_rounds, n_failures
+        Single measurements, measured points (a point measured in two experiments counts twice), experiments, and
+        measurements that gave no value.
     """
 
     estimate: Estimate
     status: Status
     hessian: Matrix | None = None
+    certificate: Certificate | None = None
     n_measurements: int = 0
     n_points: int = 0
     n_rounds: int = 0
+    n_failures: int = 0
 
     @property
     def x(self) -> Vector:
@@ -67,13 +115,19 @@ class Result:
         return self.estimate.x
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"x              {_short(self.x)}",
-                f"status         {self.status.value}",
-                f"measurements   {self.n_measurements:,} at {self.n_points:,} points in {self.n_rounds:,} experiments",
-            ]
-        )
+        lines = [
+            f"x              {_short(self.x)}",
+            f"status         {self.status.value}",
+            f"measurements   {self.n_measurements:,} at {self.n_points:,} points in {self.n_rounds:,} experiments",
+        ]
+        if self.n_failures:
+            lines.append(f"failed         {self.n_failures:,} measurements gave no value")
+        if self.certificate is not None:
+            c = self.certificate
+            lines.append(f"value          {c.fun:.6g} ± {c.fun_se:.2g}, one measurement scatters by {c.sigma:.3g}")
+            lines.append(f"regret         {c.regret:.3g} expected, below {c.regret_bound:.3g} at {c.confidence:.0%}")
+            lines += [f"caveat         {caveat}" for caveat in c.caveats[:3]]
+        return "\n".join(lines)
 
 
 def _short(x: npt.ArrayLike) -> str:

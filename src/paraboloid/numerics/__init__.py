@@ -1,18 +1,41 @@
 """Exact pieces of numerical work: projections and minimisers on the ball, truncated and quantised means."""
 
 from paraboloid.numerics.ball import minimise_on_ball, project_onto_ball
+from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
+from paraboloid.numerics.quadratic_model import (
+    features,
+    gradient_map,
+    matrix_to_vector,
+    n_terms,
+    trace_form,
+    vector_to_matrix,
+)
 from paraboloid.numerics.quantisation import QuantisedSum, Quantiser, quantise
+from paraboloid.numerics.region import minimise_on_region, project_onto_region, random_points
+from paraboloid.numerics.saddle import fit_saddle
 from paraboloid.numerics.truncation import AS_PRINTED, CENTRED, Truncation, median_of_means, truncated_mean
 
 __all__ = [
     "AS_PRINTED",
     "CENTRED",
+    "QuadraticFit",
     "QuantisedSum",
     "Quantiser",
     "Truncation",
+    "features",
+    "fit_quadratic",
+    "fit_saddle",
+    "gradient_map",
+    "matrix_to_vector",
     "median_of_means",
     "minimise_on_ball",
+    "minimise_on_region",
+    "n_terms",
     "project_onto_ball",
+    "project_onto_region",
     "quantise",
+    "random_points",
+    "trace_form",
     "truncated_mean",
+    "vector_to_matrix",
 ]

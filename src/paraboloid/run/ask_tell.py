@@ -43,6 +43,7 @@ class Session(Generic[T]):
         self.n_measurements = 0
         self.n_points = 0
         self.n_rounds = 0
+        self.n_failures = 0
         self._advance(None)
 
     @property
@@ -62,7 +63,8 @@ class Session(Generic[T]):
         measurements.check_answer_to(experiment)
         if self._log is not None:
             self._log.measured(experiment, measurements)
-        self.n_measurements += experiment.n_measurements
+        self.n_measurements += measurements.n_measurements
+        self.n_failures += measurements.n_failures
         self.n_points += experiment.n_points
         self.n_rounds += 1
         self._advance(measurements)
@@ -90,5 +92,6 @@ class Session(Generic[T]):
                 n_measurements=self.n_measurements,
                 n_points=self.n_points,
                 n_rounds=self.n_rounds,
+                n_failures=self.n_failures,
             )
         return returned

@@ -2,6 +2,7 @@
 
 from paraboloid.theory.energy import energy_spectrum, expected_log_likelihood_ratio, optimal_energy_spectrum
 from paraboloid.theory.finite_budget import effective_rank, finite_budget_rate, regime_thresholds
+from paraboloid.theory.instance_limit import elliptope_minimum, instance_limit_bounds, unit_instance
 from paraboloid.theory.limits import minimax_limit, samples_for_accuracy
 from paraboloid.theory.lower_bounds import (
     bayes_lower_bound,
@@ -20,11 +21,13 @@ from paraboloid.theory.truncation import (
 __all__ = [
     "bayes_lower_bound",
     "effective_rank",
+    "elliptope_minimum",
     "energy_lower_bound",
     "energy_spectrum",
     "expected_log_likelihood_ratio",
     "finite_budget_rate",
     "hard_instance",
+    "instance_limit_bounds",
     "inverse_root_trace",
     "minimax_limit",
     "optimal_energy_spectrum",
@@ -35,5 +38,6 @@ __all__ = [
     "truncation_tail_bound",
     "truncation_variance_bound",
     "uncertainty_lower_bound",
+    "unit_instance",
     "weak_lower_bound",
 ]

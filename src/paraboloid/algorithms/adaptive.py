@@ -1,0 +1,275 @@
+"""The adaptive search: optimal design for the regret, round by round. Ours, beyond the paper; see docs/adaptive.md.
+
+Knows nothing of the Hessian, the offset or the noise, and aims at a mean regret of σ²V*/T, V* the instance limit of
+`theory.instance_limit_bounds`; benchmarks/regret.py measures how near it comes.
+
+What to measure next is a pure function of the evidence so far: `propose`; so is the answer: `conclude`. The procedure
+is a loop over the two.
+
+==================  ======================  ===========================================================
+symbol              code                    meaning
+==================  ======================  ===========================================================
+T                   ``budget``              measurements that may be taken, failed ones included
+ε                   ``eps``                 stop when the regret bound is below it
+n₀ = 2d + 1         ``pilot``               measurements of the pilot: a random frame ± and the centre
+n_k                 ``round_end``           end of round k: n₀(T/n₀)^(k/(rounds - 1)), rounded up
+==================  ======================  ===========================================================
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+import numpy as np
+
+from paraboloid.core import (
+    Ball,
+    Certificate,
+    Counts,
+    Domain,
+    Estimate,
+    Evidence,
+    Experiment,
+    Knob,
+    Matrix,
+    Procedure,
+    Result,
+    Shape,
+    Status,
+    UsageError,
+    as_domain,
+    check_budget,
+    check_positive,
+    measure,
+)
+from paraboloid.design import Quality, assess, away_from_failures, next_batch, pilot, without_bound
+from paraboloid.numerics import QuadraticFit, fit_quadratic, fit_saddle
+from paraboloid.theory import instance_limit_bounds
+
+__all__ = ["adaptive", "conclude", "propose"]
+
+ROUNDS = 8
+LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constants:
+    """What the adaptive search is told."""
+
+    domain: Domain
+    budget: int
+    eps: float | None
+    confidence: float
+    rounds: int
+    batch: int | None
+    seed: int
+    evidence: Evidence
+
+
+def adaptive(
+    domain: Domain | Sequence[Knob | Sequence[float]],
+    *,
+    budget: SupportsIndex | None = None,
+    eps: float | None = None,
+    confidence: float = 0.95,
+    rounds: SupportsIndex | None = None,
+    batch: SupportsIndex | None = None,
+    seed: SupportsIndex = 0,
+    evidence: Evidence | None = None,
+) -> Procedure:
+    """Return the adaptive search: pilot, rounds that grow geometrically, an answer from all data.
+
+    Parameters
+    ----------
+    domain
+        A `Box`, a `Ball`, or (low, high) pairs.
+    budget
+        Number of measurements, failed ones included; needed unless ``eps`` is given.
+    eps
+        Stop as soon as the regret bound at ``confidence`` is below it.
+    confidence
+        Of the bound and of the intervals.
+    rounds
+        At most so many experiments (8 if not given; not limited when only ``batch`` is given).
+    batch
+        Every experiment but the last has just so many measurements: workers, wells, places on a bench.
+    seed
+        Of the search's own random choices, keyed by the number of measurements taken.
+    evidence
+        What was measured before, in unit coordinates; points outside the domain are used too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paraboloid import problems, run
+    >>> from paraboloid.core import Ball
+    >>> problem = problems.NoisyQuadratic(np.diag([100.0, 10.0]), [0.3, -0.2])
+    >>> result = run.simulate(adaptive(Ball([0.0, 0.0]), budget=200), problem, rng=1)
+    >>> result.n_measurements, result.n_rounds, bool(problem.regret(result.x) < result.certificate.regret_bound)
+    (200, 8, True)
+    """
+    where = as_domain(domain)
+    if budget is None and eps is None:
+        raise UsageError("give budget= (how many measurements) or eps= (how good the answer must be), or both.")
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence must lie between 0 and 1, got {confidence!r}. Usual is 0.95.")
+    T = LARGEST_BUDGET if budget is None else check_budget(budget, smallest=1, what_for="a search")
+    size = None if batch is None else check_budget(batch, smallest=1, what_for="one batch")
+    most = ROUNDS if rounds is None else check_budget(rounds, smallest=1, what_for="a number of rounds")
+    if size is not None and rounds is None:
+        most = math.ceil(T / size)
+    if size is not None and size * most < T and budget is not None:
+        raise UsageError(
+            f"{most} rounds of {size} are {size * most} measurements, fewer than the budget {T}. "
+            f"Give a larger batch, more rounds, or the smaller budget."
+        )
+    before = Evidence.empty(where.dimension) if evidence is None else evidence
+    accuracy = None if eps is None else check_positive("eps", eps)
+    number = check_budget(seed, smallest=0, what_for="a seed")
+    return _adaptive(Constants(where, T, accuracy, float(confidence), most, size, number, before))
+
+
+def _adaptive(c: Constants) -> Procedure:
+    evidence = c.evidence
+    start = evidence.n_attempts
+    for _ in range(c.rounds if c.eps is None or c.budget < LARGEST_BUDGET else 10**6):
+        taken = evidence.n_attempts - start
+        n = _round_size(taken, c, evidence)
+        points, repeats = propose(evidence, n, shape=c.domain.shape, seed=c.seed)
+        experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
+        y = yield from measure(experiment)
+        evidence = evidence.with_measurements(c.domain.to_unit(experiment.points), y)
+        taken = evidence.n_attempts - start
+        if c.eps is not None and taken > 2 * evidence.dimension + 1 and evidence.n_measurements:
+            if _regret_bound(evidence, c) <= c.eps:
+                return conclude(evidence, c.domain, confidence=c.confidence, status=Status.ACCURACY_REACHED)
+        if taken >= c.budget:
+            break
+    return conclude(evidence, c.domain, confidence=c.confidence)
+
+
+def _round_size(taken: int, c: Constants, evidence: Evidence) -> int:
+    """Return how many measurements the next round takes; it ends at the first n_k beyond what was taken."""
+    left = c.budget - taken
+    if c.batch is not None:
+        return min(c.batch, left)
+    first = min(c.budget, 2 * c.domain.dimension + 1)
+    if c.eps is not None:
+        return min(left, _size_for_accuracy(taken, c, evidence, first))
+    if c.rounds == 1 or first == c.budget:
+        return left
+    ends = (math.ceil(first * (c.budget / first) ** (k / (c.rounds - 1)) - 1e-9) for k in range(c.rounds))
+    return next((end for end in ends if end > taken), c.budget) - taken
+
+
+def _size_for_accuracy(taken: int, c: Constants, evidence: Evidence, first: int) -> int:
+    """Return the next round's size on the way to ε: what the forecast says is missing, at most as much as was taken."""
+    if taken < first:
+        return first - taken
+    assert c.eps is not None
+    bound = _regret_bound(evidence, c)
+    if not np.isfinite(bound):
+        return max(2, taken // 2)
+    missing = taken * (bound / c.eps - 1)  # the bound falls like 1/n
+    return max(2, math.ceil(taken / 10), min(taken, math.ceil(0.7 * missing)))
+
+
+def _regret_bound(evidence: Evidence, c: Constants) -> float:
+    fit = fit_quadratic(evidence, c.domain.shape)
+    return assess(fit, evidence, c.domain.shape, c.confidence).regret_bound
+
+
+def propose(evidence: Evidence, n: int, *, shape: Shape, seed: int = 0) -> tuple[Matrix, Counts]:
+    """Return points (k, d) in unit coordinates and repeats (k,) of the n measurements that are worth most now.
+
+    A pure function of its arguments: random choices are keyed by the seed and the number of measurements taken.
+
+    >>> points, repeats = propose(Evidence.empty(2), 5, shape=Shape.BALL)
+    >>> points.shape, int(repeats.sum())
+    ((5, 2), 5)
+    """
+    d = evidence.dimension
+    rng = np.random.default_rng([seed, evidence.n_attempts])
+    if evidence.n_measurements == 0:
+        points = pilot(shape, d, rng)
+        # More than a pilot's worth at once: the pilot is repeated, the remainder goes to its first points.
+        repeats = np.bincount(np.arange(n) % len(points), minlength=len(points))
+        return points[repeats > 0], repeats[repeats > 0].astype(np.int64)
+    fit = fit_quadratic(evidence, shape)
+    points, repeats = next_batch(fit, shape, n, rng)
+    return away_from_failures(points, evidence, fit.minimiser), repeats
+
+
+def conclude(
+    evidence: Evidence, domain: Domain, *, confidence: float = 0.95, status: Status = Status.BUDGET_SPENT
+) -> Result:
+    """Return the answer from all evidence, with its certificate; a pure function of its arguments.
+
+    >>> from paraboloid.core import Box, Measurements
+    >>> import numpy as np
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values((z - 0.5) ** 2))
+    >>> conclude(evidence, Box([(0, 4)])).x.round(2)
+    array([3.])
+    """
+    d = domain.dimension
+    if evidence.n_measurements == 0:
+        raise UsageError("no measurement gave a value, so there is no answer. See why they failed, and try again.")
+    fit = fit_quadratic(evidence, domain.shape)
+    _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, d))
+    quality = assess(fit, evidence, domain.shape, confidence)
+    saddle = fit_saddle(evidence, domain.shape)
+    if saddle is not None:
+        fit, quality = saddle, without_bound(saddle, quality)
+    jacobian = domain.jacobian(fit.minimiser)
+    inverse = np.linalg.inv(jacobian)
+    certificate = Certificate(
+        regret=quality.regret,
+        regret_bound=quality.regret_bound,
+        confidence=confidence,
+        x_ci=domain.from_unit(quality.z_interval.T).T,
+        fun=fit.value(fit.minimiser),
+        fun_se=quality.value_se,
+        hess_eig=quality.eigenvalues,
+        hess_eig_se=quality.eigenvalue_se,
+        sigma=math.sqrt(fit.sigma2),
+        regret_unit=fit.sigma2 * limit,
+        caveats=_caveats(fit, quality, domain),
+    )
+    x = domain.from_unit(fit.minimiser)
+    covariance = jacobian @ quality.z_covariance @ jacobian.T
+    return Result(Estimate(x, covariance), status, inverse.T @ fit.hessian @ inverse, certificate)
+
+
+def _unit_domain(shape: Shape, d: int) -> Domain:
+    return as_domain([(-1.0, 1.0)] * d) if shape is Shape.BOX else Ball(np.zeros(d))
+
+
+def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain) -> tuple[str, ...]:
+    """Return what stands against the answer, each with what to do."""
+    found = []
+    z = fit.minimiser
+    size = np.abs(z) if domain.shape is Shape.BOX else np.full(1, np.linalg.norm(z))
+    if np.any(size >= 1 - 1e-9):
+        held = (
+            [name for name, at in zip(domain.names, np.abs(z), strict=True) if at >= 1 - 1e-9]
+            if domain.shape is Shape.BOX
+            else ["the ball"]
+        )
+        found.append(f"the best setting lies at the edge of {', '.join(held)}; widen or move that range and go on.")
+    for k in np.flatnonzero(quality.is_flat):
+        found.append(
+            f"no curvature was seen along {_named(quality.directions[:, k], domain)}: the value is flat there, or has "
+            f"no minimum; measure more, or hold one of these knobs fixed."
+        )
+    if not np.isfinite(quality.regret_bound) and not found:
+        found.append("too few measurements for a bound; measure more.")
+    return tuple(found)
+
+
+def _named(direction: np.ndarray[tuple[int], np.dtype[np.float64]], domain: Domain) -> str:
+    """Return a direction of unit coordinates in knob units, its largest parts first."""
+    moves = np.diag(domain.jacobian(np.zeros(domain.dimension))) * direction
+    order = [k for k in np.argsort(-np.abs(direction)) if abs(direction[k]) > 0.2]
+    return ", ".join(f"{domain.names[k]} {moves[k]:+.3g}" for k in order)

@@ -1,0 +1,24 @@
+"""Where to measure and how often: the criterion, optimal designs with certificates, batches in whole repeats."""
+
+from paraboloid.design.batch import next_batch, pilot
+from paraboloid.design.certificate import Quality, assess, robust_covariance, without_bound
+from paraboloid.design.criterion import free_inverse, regret_weight
+from paraboloid.design.failures import away_from_failures
+from paraboloid.design.instance_limit import instance_limit, optimal_design
+from paraboloid.design.solver import Design, solve_design
+
+__all__ = [
+    "Design",
+    "Quality",
+    "assess",
+    "away_from_failures",
+    "free_inverse",
+    "instance_limit",
+    "next_batch",
+    "optimal_design",
+    "pilot",
+    "regret_weight",
+    "robust_covariance",
+    "solve_design",
+    "without_bound",
+]

@@ -1,0 +1,64 @@
+"""The instance limit V* by the numerical solver, with its certified gap."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from paraboloid.core import Domain, Knob, as_domain
+from paraboloid.design.solver import Design, solve_design
+from paraboloid.numerics import gradient_map, random_points
+from paraboloid.theory import unit_instance
+
+__all__ = ["instance_limit", "optimal_design"]
+
+
+def optimal_design(
+    hessian: npt.ArrayLike,
+    minimiser: npt.ArrayLike,
+    domain: Domain | Sequence[Knob | Sequence[float]],
+    *,
+    gap: float = 0.02,
+) -> Design:
+    """Return the design, in unit coordinates, that is best for this very instance; half its value is V*.
+
+    Parameters
+    ----------
+    hessian, minimiser
+        The instance, in knob units; the Hessian is positive definite, the minimiser inside the domain.
+    domain
+        A `Ball`, a `Box`, or (low, high) pairs.
+    gap
+        Stop when the equivalence theorem certifies this relative distance from the best; see `Design.gap` for what was
+        reached.
+
+    Examples
+    --------
+    >>> design = optimal_design([[1.0]], [0.0], [(-1, 1)])
+    >>> design.points[design.weights > 0.1].ravel(), round(design.value, 6)  # half at either end
+    (array([-1.,  1.]), 1.0)
+    """
+    where = as_domain(domain)
+    A, z = unit_instance(hessian, minimiser, where)
+    d = z.size
+    rng = np.random.default_rng(0)
+    B = np.linalg.cholesky(np.linalg.inv(A)).T @ gradient_map(z)
+    start = [random_points(where.shape, 3 * B.shape[1], d, rng), np.zeros((1, d)), np.eye(d), -np.eye(d), z[None, :]]
+    return solve_design(where.shape, B, start=np.unique(np.vstack(start) + 0.0, axis=0), rng=rng, gap=gap)
+
+
+def instance_limit(
+    hessian: npt.ArrayLike, minimiser: npt.ArrayLike, domain: Domain | Sequence[Knob | Sequence[float]]
+) -> float:
+    """Return V*: no method that does not know the Hessian has an expected regret below σ²V*/n for this instance.
+
+    Computed numerically, to the gap of `optimal_design`; `theory.instance_limit_bounds` brackets it in closed form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paraboloid.core import Ball
+    >>> round(instance_limit(np.diag([1.0, 0.25]), [0.0, 0.0], Ball([0.0, 0.0])), 2)  # ½(1 + 2)²
+    4.5
+    """
+    return optimal_design(hessian, minimiser, domain).value / 2

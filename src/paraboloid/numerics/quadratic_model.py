@@ -1,0 +1,98 @@
+"""The quadratic model y = c + b·z + ½zᵀHz as a linear model θ·φ(z) in its p = 1 + d + d(d+1)/2 coefficients.
+
+==================  ======================  =========================================================
+symbol              code                    meaning
+==================  ======================  =========================================================
+θ = (c, b, vech H)  ``theta``               coefficients; vech H are the H_ij with i ≤ j, (p,)
+φ(z)                ``features``            (1, z, ½z_i² and z_i z_j), (p,)
+G(z)                ``gradient_map``        θ ↦ ∇(θ·φ)(z) = b + Hz, (d, p)
+E_a                                         basis matrices of symmetric H: E_ii = e_i e_iᵀ, E_ij = e_i e_jᵀ + e_j e_iᵀ
+==================  ======================  =========================================================
+"""
+
+import numpy as np
+
+from paraboloid.core import Matrix, Vector
+
+__all__ = ["features", "gradient_map", "matrix_to_vector", "n_terms", "trace_form", "vector_to_matrix"]
+
+
+def n_terms(d: int) -> int:
+    """Return p = 1 + d + d(d+1)/2.
+
+    >>> n_terms(2)
+    6
+    """
+    return 1 + d + d * (d + 1) // 2
+
+
+def features(points: Matrix) -> Matrix:
+    """Return φ at each of the points (m, d), shape (m, p).
+
+    >>> import numpy as np
+    >>> features(np.array([[2.0, 3.0]]))
+    array([[1. , 2. , 3. , 2. , 6. , 4.5]])
+    """
+    i, j = np.triu_indices(points.shape[1])
+    products = points[:, i] * points[:, j]
+    products[:, i == j] /= 2
+    return np.hstack([np.ones((len(points), 1)), points, products])
+
+
+def gradient_map(z: Vector) -> Matrix:
+    """Return G(z), shape (d, p): the gradient of the model at z as a linear map of its coefficients.
+
+    >>> import numpy as np
+    >>> gradient_map(np.array([2.0, 3.0])) @ np.array([9.0, 0.1, 0.2, 1.0, 0.0, 4.0])  # b + Hz
+    array([ 2.1, 12.2])
+    """
+    d = z.size
+    i, j = np.triu_indices(d)
+    G = np.zeros((d, n_terms(d)))
+    G[:, 1 : d + 1] = np.eye(d)
+    columns = d + 1 + np.arange(i.size)
+    G[i, columns] = z[j]
+    G[j, columns] = z[i]
+    return G
+
+
+def vector_to_matrix(h: Vector, d: int) -> Matrix:
+    """Return the symmetric matrix H of its entries H_ij, i ≤ j.
+
+    >>> import numpy as np
+    >>> vector_to_matrix(np.array([1.0, 2.0, 3.0]), 2)
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    i, j = np.triu_indices(d)
+    H = np.zeros((d, d))
+    H[i, j] = h
+    H[j, i] = h
+    return H
+
+
+def matrix_to_vector(S: Matrix) -> Vector:
+    """Return tr(S E_a) for every a: the gradient with respect to vech H of the function whose derivative by H is S.
+
+    >>> import numpy as np
+    >>> matrix_to_vector(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    array([1., 4., 3.])
+    """
+    i, j = np.triu_indices(S.shape[0])
+    return np.where(i == j, 1.0, 2.0) * S[i, j]
+
+
+def trace_form(C: Matrix, S: Matrix) -> Matrix:
+    """Return the matrix of tr(C E_a S E_b), for symmetric C and S, symmetrised in a and b.
+
+    >>> import numpy as np
+    >>> trace_form(np.eye(2), np.eye(2)).diagonal()
+    array([1., 2., 1.])
+    """
+    i, j = np.triu_indices(C.shape[0])
+    half = np.where(i == j, 0.5, 1.0)
+    # tr(C e_i e_jᵀ S e_k e_lᵀ) = C_li S_jk, over the two orders of each pair; a diagonal pair counts once.
+    a = np.ix_(i, i), np.ix_(j, j), np.ix_(i, j), np.ix_(j, i)
+    total = C[a[0]] * S[a[1]] + C[a[2]] * S[a[3]] + C[a[3]] * S[a[2]] + C[a[1]] * S[a[0]]
+    form: Matrix = half[:, None] * total * half
+    return (form + form.T) / 2

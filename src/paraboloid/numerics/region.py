@@ -1,0 +1,60 @@
+"""Geometry of the two regions in unit coordinates: projection, random points, the minimiser of a quadratic."""
+
+import numpy as np
+from scipy import linalg, optimize
+
+from paraboloid.core import Matrix, Shape, Vector
+from paraboloid.numerics.ball import minimise_on_ball
+
+__all__ = ["minimise_on_region", "project_onto_region", "random_points"]
+
+
+def project_onto_region(shape: Shape, points: Matrix) -> Matrix:
+    """Return each of the points (m, d) moved to the nearest one of the region.
+
+    >>> import numpy as np
+    >>> project_onto_region(Shape.BALL, np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
+    >>> project_onto_region(Shape.BOX, np.array([[3.0, -0.5]]))
+    array([[ 1. , -0.5]])
+    """
+    if shape is Shape.BOX:
+        return np.clip(points, -1.0, 1.0)
+    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    projected: Matrix = points / np.maximum(norms, 1.0)
+    return projected
+
+
+def random_points(shape: Shape, n: int, d: int, rng: np.random.Generator) -> Matrix:
+    """Return n random extreme points: on the sphere, or corners of the box.
+
+    >>> import numpy as np
+    >>> np.abs(random_points(Shape.BOX, 1, 3, np.random.default_rng(0)))
+    array([[1., 1., 1.]])
+    """
+    normal = rng.standard_normal((n, d))
+    if shape is Shape.BOX:
+        return np.where(normal < 0, -1.0, 1.0)
+    sphere: Matrix = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    return sphere
+
+
+def minimise_on_region(shape: Shape, hessian: Matrix, linear: Vector) -> Vector:
+    """Return the minimiser of ½zᵀHz + linear·z over the region, for positive definite H.
+
+    On the ball by the secular equation; on the box as a least-squares problem with bounds, solved exactly by an active
+    set (BVLS).
+
+    >>> import numpy as np
+    >>> minimise_on_region(Shape.BOX, np.eye(2), np.array([-3.0, 0.5])).round(12)
+    array([ 1. , -0.5])
+    """
+    if shape is Shape.BALL:
+        return minimise_on_ball(hessian, linear)
+    inside = -linalg.solve(hessian, linear, assume_a="pos")
+    if np.abs(inside).max() <= 1:
+        return np.asarray(inside, dtype=np.float64)
+    root = linalg.cholesky(hessian)  # upper: H = rootᵀ root
+    target = -linalg.solve_triangular(root, linear, trans="T")
+    solution = optimize.lsq_linear(root, target, bounds=(-1.0, 1.0), method="bvls", tol=1e-12)
+    return np.clip(solution.x, -1.0, 1.0)

@@ -1,0 +1,72 @@
+"""Surfaces without a minimum inside: plain least squares, where it shows that the response bends down."""
+
+import numpy as np
+from scipy import linalg
+
+from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.numerics.ball import minimise_on_ball
+from paraboloid.numerics.fit import QuadraticFit
+from paraboloid.numerics.quadratic_model import features, n_terms, vector_to_matrix
+
+__all__ = ["fit_saddle"]
+
+DOWNWARD = 3.0  # standard errors by which an eigenvalue must be negative
+STARTS = 64
+
+
+def fit_saddle(evidence: Evidence, shape: Shape) -> QuadraticFit | None:
+    """Return the least-squares quadratic if it surely bends down in some direction, else None.
+
+    `fit_quadratic` always fits a bowl; where the data contradict it, this is the fit to answer from.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.random.default_rng(0).uniform(-1, 1, (30, 2))
+    >>> evidence = Evidence.empty(2).with_measurements(z, Measurements.from_values((z[:, :1] ** 2 - z[:, 1:] ** 2)))
+    >>> np.abs(fit_saddle(evidence, Shape.BOX).minimiser).round(3)
+    array([0., 1.])
+    """
+    rows = evidence.counts > 0
+    d = evidence.dimension
+    p = n_terms(d)
+    n = evidence.n_measurements
+    phi = features(evidence.points[rows])
+    if n <= p + 1 or np.linalg.matrix_rank(phi) < p:
+        return None
+    weights = np.where(evidence.precision[rows] > 0, evidence.precision[rows], evidence.counts[rows])
+    y = evidence.means[rows]
+    shift = float(y.mean())
+    M = (phi.T * weights) @ phi
+    theta = linalg.solve(M, (phi.T * weights) @ (y - shift), assume_a="pos")
+    rss = float(weights @ (y - shift - phi @ theta) ** 2 + evidence.scatter[rows].sum())
+    sigma2 = max(rss / (n - p), 1e-24 * float(np.mean((y - shift) ** 2)))
+    covariance = sigma2 * np.asarray(linalg.inv(M))
+    eigenvalues, Q = np.linalg.eigh(vector_to_matrix(theta[d + 1 :], d))
+    along = features(Q[:, :1].T)[0, d + 1 :] * 2
+    deviation = float(np.sqrt(along @ covariance[d + 1 :, d + 1 :] @ along))
+    if eigenvalues[0] >= -DOWNWARD * deviation:
+        return None
+    H, b = vector_to_matrix(theta[d + 1 :], d), theta[1 : d + 1]
+    minimiser = minimise_on_ball(H, b) if shape is Shape.BALL else _lowest_in_box(H, b)
+    theta[0] += shift
+    return QuadraticFit(theta, covariance, sigma2, float(n - p), minimiser)
+
+
+def _lowest_in_box(H: Matrix, b: Vector) -> Vector:
+    """Return the lowest point of the box that coordinate descent finds from many corners and the centre."""
+    d = b.size
+    rng = np.random.default_rng(0)
+    z = np.vstack([np.zeros((1, d)), np.where(rng.random((STARTS, d)) < 0.5, -1.0, 1.0)])
+    for _ in range(50):
+        before = z.copy()
+        for k in range(d):
+            slope = z @ H[:, k] + b[k] - H[k, k] * z[:, k]
+            if H[k, k] > 0:
+                z[:, k] = np.clip(-slope / H[k, k], -1.0, 1.0)
+            else:
+                z[:, k] = np.where(slope > 0, -1.0, 1.0)
+        if np.allclose(z, before, rtol=0, atol=1e-12):
+            break
+    values = np.sum((z @ H) * z, axis=1) / 2 + z @ b
+    lowest: Vector = z[int(np.argmin(values))]
+    return lowest
