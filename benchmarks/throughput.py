@@ -9,10 +9,12 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from paraboloid import algorithms, numerics, problems, run
+from paraboloid import Result, algorithms, problems, run
+from paraboloid.core import Procedure
 
 BLOCK = 2**16
 
@@ -30,6 +32,11 @@ def seconds(job: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def simulate(make: Callable[[], Procedure], problem: problems.NoisyQuadratic, rng: np.random.Generator) -> Result:
+    """Run a fresh procedure once."""
+    return run.simulate(make(), problem, rng=rng)
+
+
 def main() -> None:
     """Print the ratio of times for several dimensions, then the peak memory of a long run."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -44,12 +51,10 @@ def main() -> None:
         A = np.diag(np.geomspace(1.0, 0.1, d))
         problem = problems.NoisyQuadratic(A, np.full(d, 0.3 / d**0.5))
         jobs: dict[str, Callable[[], object]] = {
-            f"Algorithm 1, d = {d}": lambda: run.simulate(algorithms.hessian_dependent(A, T), problem, rng=rng),
+            f"Algorithm 1, d = {d}": partial(simulate, partial(algorithms.hessian_dependent, A, T), problem, rng),
         }
         if d == 2:
-            jobs["universal, d = 2"] = lambda: run.simulate(
-                algorithms.universal(2, T, truncation=numerics.AS_PRINTED), problem, rng=rng
-            )
+            jobs["universal, d = 2"] = partial(simulate, partial(algorithms.universal, 2, T), problem, rng)
         for name, job in jobs.items():
             # Neighbouring pairs, so that a slow moment of the machine hits both.
             ratios = [seconds(job) / seconds(lambda: draw_and_average(T, rng)) for _ in range(arguments.pairs)]

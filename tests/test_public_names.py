@@ -23,6 +23,9 @@ NO_EXAMPLE = {
     "paraboloid.core.Certificate",
     "paraboloid.core.Estimate",
     "paraboloid.core.Result",
+    "paraboloid.design.Design",
+    "paraboloid.design.Quality",
+    "paraboloid.numerics.QuadraticFit",
     "paraboloid.run.Runs",
     # A line of a generator; outside one there is nothing to show. docs/ has it in the skeleton of an algorithm.
     "paraboloid.core.measure",

@@ -1,6 +1,7 @@
 """The output is replaced as a whole or not at all, and never if it is somebody else's."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -86,10 +87,8 @@ def test_a_stranger_who_comes_meanwhile_is_not_overwritten(out: Path) -> None:
 def test_an_interrupt_between_the_two_renames_puts_the_old_one_back(
     out: Path, fails_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import paraboloid.reproduction.directory as module
-
     calls = 0
-    rename = module.os.rename
+    rename = os.rename
 
     def interrupted(source: Path, target: Path) -> None:
         nonlocal calls
@@ -98,7 +97,7 @@ def test_an_interrupt_between_the_two_renames_puts_the_old_one_back(
             raise KeyboardInterrupt
         rename(source, target)
 
-    monkeypatch.setattr(module.os, "rename", interrupted)
+    monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt), replaced_directory(out) as partial:
         write_ours(partial, "new")
     assert (out / "figure.png").read_text(encoding="utf-8") == "old"

@@ -62,7 +62,9 @@ def _universal(d: int, T: int, truncation: Truncation) -> Procedure:
 
 def hessian_samples(T: int) -> int:
     """Return ⌈T^0.8⌉ exactly: the least n with n⁵ ≥ T⁴ (a floating power may miss the whole numbers)."""
-    n = max(0, int(T**0.8) - 2)
+    n = int(T**0.8)
+    while n > 0 and (n - 1) ** 5 >= T**4:
+        n -= 1
     while n**5 < T**4:
         n += 1
     return n

@@ -27,6 +27,8 @@ def frozen_array(name: str, given: npt.ArrayLike, n_axes: int) -> npt.NDArray[np
     try:
         if np.iscomplexobj(given):
             raise TypeError("complex numbers have no order")
+        if np.asarray(given).dtype.kind in "US":
+            raise TypeError("text is not a number")
         array = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise UsageError(

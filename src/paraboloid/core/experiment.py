@@ -135,6 +135,11 @@ class Measurements:
         object.__setattr__(self, "failures", _whole_repeats(failures, n_points, smallest=0))
         for name in ("means", "scatter"):
             object.__setattr__(self, name, _summary_row(name, getattr(self, name), n_points))
+        if self.values is not None and [len(row) for row in self.values] != self.counts.tolist():
+            raise MeasurementError(
+                f"values has rows of {[len(row) for row in self.values]} values, but the counts are {self.counts}; "
+                f"build the measurements with Measurements.from_values."
+            )
         if self.precision is not None:
             object.__setattr__(self, "precision", _summary_row("precision", self.precision, n_points))
 

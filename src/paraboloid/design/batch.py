@@ -23,6 +23,9 @@ def pilot(shape: Shape, d: int, rng: np.random.Generator) -> Matrix:
 
     On the ball the frame is orthogonal; on the box its rows are corners with a determinant that no single flip of a
     sign can enlarge.
+
+    >>> pilot(Shape.BOX, 1, np.random.default_rng(0)).ravel()
+    array([ 0., 1., -1.])
     """
     if shape is Shape.BALL:
         frame, _ = np.linalg.qr(rng.standard_normal((d, d)))
@@ -45,7 +48,19 @@ def _sign_frame(d: int, rng: np.random.Generator) -> Matrix:
 
 
 def next_batch(fit: QuadraticFit, shape: Shape, n: int, rng: np.random.Generator) -> tuple[Matrix, Counts]:
-    """Return points (k, d) and repeats (k,) of n measurements that lower the expected regret most."""
+    """Return points (k, d) and repeats (k,) of n measurements that lower the expected regret most.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> points, repeats = next_batch(fit, Shape.BOX, 50, np.random.default_rng(0))
+    >>> int(repeats.sum()), float(np.abs(points).max())
+    (50, 1.0)
+    """
     W = regret_weight(fit, shape)
     Sigma, sigma2 = fit.covariance, fit.sigma2
     points = _candidates(fit, shape, rng)

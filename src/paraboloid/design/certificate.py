@@ -46,7 +46,18 @@ class Quality:
 
 
 def without_bound(saddle: QuadraticFit, quality: Quality) -> Quality:
-    """Return the quality of an answer on a surface that bends down: its curvature, and no bound."""
+    """Return the quality of an answer on a surface that bends down: its curvature, and no bound.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> float(without_bound(fit, assess(fit, evidence, Shape.BOX, 0.95)).regret_bound)
+    inf
+    """
     eigenvalues, Q = np.linalg.eigh(saddle.hessian)
     d = saddle.minimiser.size
     edges = np.column_stack([np.full(d, -1.0), np.full(d, 1.0)])
@@ -58,6 +69,16 @@ def robust_covariance(fit: QuadraticFit, evidence: Evidence) -> Matrix:
 
     Each point's variance is v_i = (scatter + n r² + hσ²)/n, r its residual and h its leverage: its expectation is σ²
     where the noise is the same everywhere, whatever the leverage.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> robust_covariance(fit, evidence).shape
+    (3, 3)
     """
     rows = (evidence.counts > 0) & (evidence.precision == 0)
     n = evidence.counts[rows]
@@ -74,7 +95,19 @@ def robust_covariance(fit: QuadraticFit, evidence: Evidence) -> Matrix:
 
 
 def assess(fit: QuadraticFit, evidence: Evidence, shape: Shape, confidence: float) -> Quality:
-    """Return the quality of the fitted minimiser at this confidence."""
+    """Return the quality of the fitted minimiser at this confidence.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> quality = assess(fit, evidence, Shape.BOX, 0.95)
+    >>> bool(3 * (fit.minimiser[0] - 0.5) ** 2 < quality.regret_bound)
+    True
+    """
     z, d = fit.minimiser, fit.minimiser.size
     covariance = robust_covariance(fit, evidence)
     G = gradient_map(z)

@@ -20,7 +20,18 @@ PINNED = 2.0  # standard deviations of its multiplier by which an edge must hold
 
 
 def free_inverse(fit: QuadraticFit, shape: Shape) -> Matrix:
-    """Return K: the inverse Hessian on the directions in which the minimiser is free, zero on the others."""
+    """Return K: the inverse Hessian on the directions in which the minimiser is free, zero on the others.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> bool(np.isclose(free_inverse(fit, Shape.BOX)[0, 0] * fit.hessian[0, 0], 1))
+    True
+    """
     z, H = fit.minimiser, fit.hessian
     gradient = fit.linear + H @ z
     G = gradient_map(z)
@@ -54,7 +65,18 @@ def _free_in_box(H: Matrix, z: Vector, held: np.ndarray[tuple[int], np.dtype[np.
 
 
 def regret_weight(fit: QuadraticFit, shape: Shape) -> Matrix:
-    """Return W, shape (p, p): expected regret is ½ tr(W Cov θ̂)."""
+    """Return W, shape (p, p): expected regret is ½ tr(W Cov θ̂).
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> regret_weight(fit, Shape.BOX).shape
+    (3, 3)
+    """
     d = fit.minimiser.size
     K = free_inverse(fit, shape)
     G = gradient_map(fit.minimiser)

@@ -60,7 +60,15 @@ def solve_design(
     gap: float = 0.02,
     searches: int = 40,
 ) -> Design:
-    """Return a design whose criterion is within ``gap`` of the best, or the best found after so many searches."""
+    """Return a design whose criterion is within ``gap`` of the best, or the best found after so many searches.
+
+    >>> import numpy as np
+    >>> B = np.array([[0.0, 1.0, 0.0]])  # the slope at the centre of a line
+    >>> start = np.linspace(-1, 1, 5)[:, None]
+    >>> design = solve_design(Shape.BOX, B, start=start, rng=np.random.default_rng(0))
+    >>> round(design.value, 3), design.gap <= 0.02
+    (1.0, True)
+    """
     points = start
     d = points.shape[1]
     weights = np.full(len(points), 1 / len(points))

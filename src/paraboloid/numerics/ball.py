@@ -76,6 +76,8 @@ def minimise_on_ball(hessian: npt.ArrayLike, linear: npt.ArrayLike, *, radius: f
     beta = Q.T @ b
     tiny = np.abs(eigenvalues).max() * eigenvalues.size * np.finfo(np.float64).eps
     eigenvalues = np.where(np.abs(eigenvalues) <= tiny, 0.0, eigenvalues)
+    # A slope of rounding size where there is no curvature would send the minimiser to the sphere.
+    beta[(eigenvalues == 0) & (np.abs(beta) <= np.linalg.norm(b) * b.size * np.finfo(np.float64).eps)] = 0.0
     if eigenvalues[0] >= 0 and not np.any(beta[eigenvalues == 0]):
         inside = _divide(-beta, eigenvalues)
         if np.linalg.norm(inside) <= r:
@@ -97,23 +99,23 @@ def _divide(numerator: Vector, denominator: Vector) -> Vector:
 
 def _on_sphere(eigenvalues: Vector, beta: Vector, r: float) -> Vector:
     """Return the minimiser of ½ Σ λ_i v_i² + Σ β_i v_i on |v| = r (eigenvalues ascending, minimum not inside)."""
-    lowest = eigenvalues[0]
-    low = max(0.0, -lowest)
-    at_low = np.where(eigenvalues + low > 0, beta, 0.0)
-    v = _divide(-at_low, eigenvalues + low)
-    if not np.any(beta[eigenvalues + low <= 0]) and np.linalg.norm(v) <= r:
-        v[0] = np.sqrt(max(0.0, r**2 - float(np.sum(v[1:] ** 2))))  # hard case
+    # μ = shift + σ. Next to the hard case σ is far below the rounding of μ, so σ is what we solve for.
+    shifted = eigenvalues + max(0.0, -eigenvalues[0])
+    v = _divide(-np.where(shifted > 0, beta, 0.0), shifted)
+    if not np.any(beta[shifted <= 0]) and np.linalg.norm(v) <= r:
+        # Hard case; or a point that rounding has moved from just outside the ball to just inside: it keeps its side.
+        v[0] = np.copysign(np.sqrt(max(0.0, r**2 - float(np.sum(v[1:] ** 2)))), v[0])
         return v
-    return _divide(-beta, eigenvalues + _secular_root(eigenvalues, beta, r, low))
+    return _divide(-beta, shifted + _secular_root(shifted, beta, r))
 
 
-def _secular_root(eigenvalues: Vector, beta: Vector, r: float, low: float) -> float:
-    """Return μ > low with |v(μ)| = r, by Newton's method on 1/|v(μ)| - 1/r, kept inside a bracket by bisection.
+def _secular_root(eigenvalues: Vector, beta: Vector, r: float) -> float:
+    """Return μ > 0 with |v(μ)| = r, by Newton's method on 1/|v(μ)| - 1/r, kept inside a bracket by bisection.
 
-    1/|v(μ)| is concave and almost linear, so Newton's method converges from either side in a few steps, also when
-    |v(μ)| itself has a pole next to the root (|b| small or λ_min close to zero).
+    No eigenvalue is negative. 1/|v(μ)| is concave and almost linear, so Newton's method converges from either side in a
+    few steps, also when |v(μ)| itself has a pole next to the root (|b| small or λ_min close to zero).
     """
-    high = max(low, float(np.linalg.norm(beta) / r - eigenvalues[0]))  # |v(high)| ≤ r
+    low, high = 0.0, max(0.0, float(np.linalg.norm(beta) / r - eigenvalues[0]))  # |v(high)| ≤ r
     mu = high
     for _ in range(NEWTON_STEPS):
         v = _divide(-beta, eigenvalues + mu)

@@ -36,7 +36,8 @@ from paraboloid.numerics.region import minimise_on_region
 
 __all__ = ["QuadraticFit", "fit_quadratic"]
 
-NOISE_FLOOR = 1e-4  # one pseudo-measurement says that the noise variance is this part of the values' variance
+NOISE_FLOOR = 1e-4  # one pseudo-measurement says that the noise variance is this part of the values' variance,
+NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
 NOISE_WEIGHT = 1.0  # how many measurements that is worth
 LARGEST_R2 = 4.0
 NEWTON_STEPS = 40
@@ -94,6 +95,7 @@ class _Problem:
     n_unknown: int
     d: int
     nu: float
+    floor: float
 
     def weighed(self, sigma2: float) -> tuple[Matrix, Vector, float]:
         """Return (M, v, yy) with every measurement weighed by its precision: rss is θᵀMθ - 2v·θ + yy."""
@@ -127,6 +129,9 @@ def fit_quadratic(evidence: Evidence, shape: Shape) -> QuadraticFit:
         int(counts[~is_known].sum()),
         d,
         nu=d + 0.5,
+        floor=_noise_floor(
+            phi[~is_known], y[~is_known], counts[~is_known].astype(np.float64), scatter[~is_known] / scale**2
+        ),
     )
     r0 = 1 / (d + 2) if shape is Shape.BALL else 0.2
     found = min((_fit_from(problem, start, r0) for start in _starts(problem)), key=lambda fit: fit.objective)
@@ -140,6 +145,22 @@ def fit_quadratic(evidence: Evidence, shape: Shape) -> QuadraticFit:
         max(n - found.used, 0.0),
         minimise_on_region(shape, vector_to_matrix(found.theta[d + 1 :], d), found.theta[1 : d + 1]),
     )
+
+
+def _noise_floor(phi: Matrix, y: Vector, counts: Vector, scatter: Vector) -> float:
+    """Return what the pseudo-measurement says of the noise variance, in standard units.
+
+    Below p measurements the model fits them all and nothing is known of the noise: then it is the stated part of the
+    values' variance. With values over many orders of magnitude that is far too much, so what least squares leaves over
+    takes its place as soon as at least two measurements are left over.
+    """
+    n, p = int(counts.sum()), phi.shape[1]
+    if n < p + 2:
+        return NOISE_FLOOR
+    root = np.sqrt(counts)
+    theta, _, rank, _ = np.linalg.lstsq(phi * root[:, None], y * root, rcond=None)
+    left_over = float(counts @ (y - phi @ theta) ** 2 + scatter.sum()) / max(n - int(rank), 1)
+    return max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
 
 
 def _moments(phi: Matrix, y: Vector, weights: Vector, scatter: float) -> tuple[Matrix, Vector, float]:
@@ -175,7 +196,7 @@ class _Found:
 
 def _fit_from(problem: _Problem, theta: Vector, r0: float) -> _Found:
     """Return what one start leads to: Newton for θ, in turn with the noise and the spread of x₀."""
-    sigma2, r2 = NOISE_FLOOR, r0
+    sigma2, r2 = problem.floor, r0
     d = problem.d
     theta = _newton(problem, theta, sigma2, np.inf)
     for step in range(NOISE_STEPS):
@@ -190,7 +211,7 @@ def _fit_from(problem: _Problem, theta: Vector, r0: float) -> _Found:
         if settled and step > 0:
             break
     weight = problem.n_unknown + NOISE_WEIGHT
-    noise = weight / 2 * float(np.log(sigma2)) + NOISE_WEIGHT * NOISE_FLOOR / (2 * sigma2)
+    noise = weight / 2 * float(np.log(sigma2)) + NOISE_WEIGHT * problem.floor / (2 * sigma2)
     used = float(np.sum(covariance * problem.weighed(sigma2)[0]))
     return _Found(_objective(problem, theta, sigma2, r2) + noise, theta, covariance, sigma2, used)
 
@@ -200,7 +221,7 @@ def _noise_variance(problem: _Problem, theta: Vector, covariance: Matrix, sigma2
     M, v, yy = problem.unknown
     rss = max(float(theta @ M @ theta - 2 * v @ theta + yy), 0.0)
     used = float(np.sum(covariance * M)) / sigma2
-    return (rss + NOISE_WEIGHT * NOISE_FLOOR) / max(problem.n_unknown - used + NOISE_WEIGHT, 0.5)
+    return (rss + NOISE_WEIGHT * problem.floor) / max(problem.n_unknown - used + NOISE_WEIGHT, 0.5)
 
 
 def _objective(problem: _Problem, theta: Vector, sigma2: float, r2: float) -> float:

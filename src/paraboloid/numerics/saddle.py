@@ -47,12 +47,12 @@ def fit_saddle(evidence: Evidence, shape: Shape) -> QuadraticFit | None:
     if eigenvalues[0] >= -DOWNWARD * deviation:
         return None
     H, b = vector_to_matrix(theta[d + 1 :], d), theta[1 : d + 1]
-    minimiser = minimise_on_ball(H, b) if shape is Shape.BALL else _lowest_in_box(H, b)
+    minimiser = minimise_on_ball(H, b) if shape is Shape.BALL else lowest_in_box(H, b)
     theta[0] += shift
     return QuadraticFit(theta, covariance, sigma2, float(n - p), minimiser)
 
 
-def _lowest_in_box(H: Matrix, b: Vector) -> Vector:
+def lowest_in_box(H: Matrix, b: Vector) -> Vector:
     """Return the lowest point of the box that coordinate descent finds from many corners and the centre."""
     d = b.size
     rng = np.random.default_rng(0)

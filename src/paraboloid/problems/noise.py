@@ -96,8 +96,10 @@ class StudentT:
     df: float = 3.0
 
     def __post_init__(self) -> None:
-        if not self.df > 2:
-            raise UsageError(f"Student t noise needs df > 2 to have a variance, got df={self.df!r}. Try df=2.5.")
+        if not 2 < self.df < math.inf:
+            raise UsageError(
+                f"Student t noise needs a finite df > 2 to have a variance, got df={self.df!r}. Try df=2.5."
+            )
 
     def draw(self, point: Vector, n: int, rng: np.random.Generator) -> Vector:
         """Return ``n`` scaled Student t values."""
@@ -106,7 +108,11 @@ class StudentT:
 
 @dataclass(frozen=True, slots=True)
 class LogNormal:
-    """Skewed noise: exp(shape · N), centred and scaled to unit variance; the skew grows with ``shape``."""
+    """Skewed noise: exp(shape · N), centred and scaled to unit variance; the skew grows with ``shape``.
+
+    >>> LogNormal(0.5)
+    LogNormal(shape=0.5)
+    """
 
     shape: float = 1.0
 
@@ -132,7 +138,11 @@ class Exponential:
 
 @dataclass(frozen=True, slots=True)
 class TwoPoint:
-    """Rare large values: √((1-q)/q) with chance q, else -√(q/(1-q))."""
+    """Rare large values: √((1-q)/q) with chance q, else -√(q/(1-q)).
+
+    >>> np.unique(TwoPoint(0.2).draw(np.zeros(1), 100, np.random.default_rng(0)))
+    array([-0.5,  2. ])
+    """
 
     probability: float = 1e-3
 
@@ -148,13 +158,17 @@ class TwoPoint:
 
 @dataclass(frozen=True, slots=True)
 class Heteroscedastic:
-    """Noise whose standard deviation depends on the point: low + (1 - low)·|x|, so at most 1 in the unit ball."""
+    """Noise whose standard deviation depends on the point: low + (1 - low)·|x|, so at most 1 in the unit ball.
+
+    >>> Heteroscedastic(Rademacher(), low=0.25).draw(np.zeros(2), 2, np.random.default_rng(0))
+    array([0.25, 0.25])
+    """
 
     base: Noise = field(default_factory=Gaussian)
     low: float = 0.2
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Noise):
+        if isinstance(self.base, type) or not isinstance(self.base, Noise):
             raise UsageError(f"base must be a noise such as Gaussian(), got {self.base!r}.")
         if not 0 <= self.low <= 1:
             raise UsageError(f"low is the standard deviation at the centre, from 0 to 1, got {self.low!r}.")
@@ -170,6 +184,9 @@ class VaryingSkew:
     """Unit-variance noise whose skew depends on the point: s·(E - 1) + √(1-s²)·N with s = direction·x, skew 2s³.
 
     Opposite points have opposite skew, which is what a median would take for a slope.
+
+    >>> VaryingSkew([3.0, 4.0]).direction
+    array([0.6, 0.8])
     """
 
     direction: Vector

@@ -70,7 +70,7 @@ class NoisyQuadratic:
     ) -> None:
         matrix = check_hessian(hessian)
         chosen = Gaussian() if noise is None else named_noise(noise) if isinstance(noise, str) else noise
-        if not isinstance(chosen, Noise):
+        if isinstance(chosen, type) or not isinstance(chosen, Noise):  # a class has the method too
             raise UsageError(f"noise must be a noise such as problems.Gaussian(), or its name, got {noise!r}.")
         object.__setattr__(self, "hessian", matrix)
         object.__setattr__(self, "minimiser", check_point_in_ball("minimiser", minimiser, matrix.shape[0]))

@@ -11,6 +11,9 @@ from paraboloid.reproduction.workbench import Findings, Row
 
 __all__ = ["write_experiment", "write_pages"]
 
+MOST_ROWS = 60
+"""Tables longer than this are left to the CSV in ``index.md``."""
+
 MARKDOWN = """\
 # Reproduction of the paper
 
@@ -90,7 +93,7 @@ def write_pages(directory: Path, results: Mapping[str, Any]) -> list[str]:
     from jinja2 import Environment, StrictUndefined
 
     experiments = results["experiments"]
-    tables = {name: _markdown_table(experiment["rows"]) for name, experiment in experiments.items()}
+    tables = {name: _markdown_table(name, experiment["rows"]) for name, experiment in experiments.items()}
     images = {name: _embedded((directory / f"{name}.svg").read_bytes()) for name in experiments}
     plain = Environment(undefined=StrictUndefined, keep_trailing_newline=True)  # Markdown has nothing to escape here
     escaping = Environment(undefined=StrictUndefined, autoescape=True)
@@ -106,7 +109,9 @@ def _embedded(svg: bytes) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
 
 
-def _markdown_table(rows: Sequence[Row]) -> str:
+def _markdown_table(name: str, rows: Sequence[Row]) -> str:
+    if len(rows) > MOST_ROWS:
+        return f"All {len(rows)} rows are in `{name}.csv`."
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     lines += ["| " + " | ".join(_cell(value).replace("|", "\\|") for value in row.values()) + " |" for row in rows]
     return "\n".join(lines)

@@ -22,7 +22,6 @@ from paraboloid.reproduction.ratios import (
     rotated_hessian,
     short,
     table,
-    unit_vector,
 )
 from paraboloid.reproduction.workbench import Claim, Findings, Size, Workbench
 

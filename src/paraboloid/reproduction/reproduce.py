@@ -3,7 +3,10 @@
 import datetime
 import json
 import multiprocessing
+import os
 import platform
+import signal
+import threading
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -123,10 +126,29 @@ def _workers(number: int | None) -> Iterator[Executor | None]:
         return
     before = set(multiprocessing.active_children())
     with process_pool(number) as pool:
+        _start_deaf_to_interrupts(pool, number or os.cpu_count() or 1)
         try:
             yield pool
         except BaseException:
-            # Leaving the pool waits for what it has begun, which may be a minute of simulation.
+            # Leaving the pool waits for what it has begun, which may be a minute of simulation. Its own thread must
+            # first have dropped what has not begun, or it complains of cancelled futures when a worker ends.
+            pool.shutdown(wait=False, cancel_futures=True)
+            time.sleep(0.2)
             for process in set(multiprocessing.active_children()) - before:
                 process.terminate()
             raise
+
+
+def _start_deaf_to_interrupts(pool: Executor, number: int) -> None:
+    """Start the workers so that Ctrl-C, which a terminal sends to all, reaches this process alone.
+
+    What is ignored when a process is started stays ignored in it. Else each worker prints a traceback of its own.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only there may signals be set
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for _ in range(number):  # each call starts one more, while all are busy starting
+            pool.submit(int)
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -100,7 +100,7 @@ def _cell(d: int, T: int, n_runs: int, noise: problems.Noise, noise_name: str, n
 
 def _curve_cells(size: Size) -> list[Cell]:
     budgets = size.choose([100, 1000], *2 * [[100, 316, 1000, 3162, 10_000, 31_623, 100_000]])
-    n_runs = size.choose(8, 400, 3000)
+    n_runs = size.choose(8, 200, 1500)
     return [_cell(d, T, n_runs, problems.Gaussian(), "Gaussian") for d in SPECTRA for T in budgets]
 
 

@@ -56,7 +56,12 @@ def instance_limit_bounds(
 
 
 def unit_instance(hessian: npt.ArrayLike, minimiser: npt.ArrayLike, domain: Domain) -> tuple[Matrix, Vector]:
-    """Return Hessian and minimiser in unit coordinates, once they are known to be an instance."""
+    """Return Hessian and minimiser in unit coordinates, once they are known to be an instance.
+
+    >>> from paraboloid.core import Box
+    >>> unit_instance([[2.0]], [3.0], Box([(0, 4)]))
+    (array([[8.]]), array([0.5]))
+    """
     A = check_hessian(hessian)
     x = frozen_array("minimiser", minimiser, 1)
     if not A.shape[0] == x.size == domain.dimension:

@@ -119,7 +119,9 @@ def bayes_lower_bound(hessian: npt.ArrayLike, budget: SupportsIndex) -> float:
     # sup over the ball of f is at most ½λ₁(1 + r)², r = |x₀|; (1 + r)² = 1 + 2r + r².
     moments = [_outer_moment(power, d, variance) for power in (0, 1, 2)]
     lost_outside = eigenvalues[0] / 2 * (moments[0] + 2 * moments[1] + moments[2])
-    return max(0.0, float((bayes_error - lost_outside) / (1 - moments[0])))
+    if bayes_error <= lost_outside:  # vacuous; P[x₀ ∈ ball] may then be zero to rounding
+        return 0.0
+    return float((bayes_error - lost_outside) / (1 - moments[0]))
 
 
 def _outer_moment(power: int, d: int, variance: float) -> float:
