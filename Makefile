@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SIZE ?= quick
 
-.PHONY: help demo test check docs reproduce bench clean
+.PHONY: help demo test check docs reproduce comparison bench clean
 
 help: ## say what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ docs: $(VENV)/.docs ## build the documentation, warnings are errors
 
 reproduce: $(VENV)/.package ## one experiment per theorem of the paper (SIZE=quick or SIZE=full)
 	$(BIN)/paraboloid reproduce --$(SIZE) --output reproduction
+
+comparison: $(VENV)/.package ## measure the README's table and draw its picture (minutes)
+	$(BIN)/python benchmarks/comparison.py
 
 bench: $(VENV)/.package ## our own speed and memory, against numpy in the same run
 	$(BIN)/python benchmarks/throughput.py

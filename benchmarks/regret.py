@@ -76,7 +76,7 @@ def one_shot(points: Matrix, shape: Shape) -> Procedure:
     """Return a classical one-shot design: measure the points, least squares, the minimum of the fit on the region."""
     d = points.shape[1]
     y = yield from measure(Experiment(points, 1))
-    theta = np.linalg.lstsq(features(points), y.means, rcond=None)[0]
+    theta = np.linalg.lstsq(features(points), y.means, rcond=None)[0].astype(np.float64)
     H, b = vector_to_matrix(theta[d + 1 :], d), theta[1 : d + 1]
     x = minimise_on_ball(H, b) if shape is Shape.BALL else lowest_in_box(H, b)
     return Result(Estimate(x), Status.BUDGET_SPENT)

@@ -85,7 +85,7 @@ def test_a_large_offset_costs_no_digits_of_the_scatter(offset: float) -> None:
 
 def test_failures_are_counted_and_never_enter_a_mean() -> None:
     evidence = Evidence.empty(1).with_measurements([[0.5]], Measurements.from_values([[4.0, 6.0]]))
-    failed = Measurements(np.array([0, 1]), [77.0, 8.0], [0.0, 0.0], failures=np.array([3, 1]))
+    failed = Measurements(np.array([0, 1]), np.array([77.0, 8.0]), np.zeros(2), failures=np.array([3, 1]))
     evidence = evidence.with_measurements([[0.5], [-1.0]], failed)
     assert evidence.points.ravel().tolist() == [-1.0, 0.5]
     assert evidence.counts.tolist() == [1, 2] and evidence.failures.tolist() == [1, 3]
@@ -94,14 +94,14 @@ def test_failures_are_counted_and_never_enter_a_mean() -> None:
 
 
 def test_a_place_that_only_failed_is_remembered() -> None:
-    failed = Measurements(np.array([0]), [0.0], [0.0], failures=np.array([2]))
+    failed = Measurements(np.array([0]), np.zeros(1), np.zeros(1), failures=np.array([2]))
     evidence = Evidence.empty(2).with_measurements([[1.0, 1.0]], failed)
     assert (evidence.n_measurements, evidence.n_attempts, len(evidence.points)) == (0, 2, 1)
     assert np.all(np.isfinite(evidence.means)) and np.all(np.isfinite(evidence.scatter))
 
 
 def known(value: float, sem: float) -> Measurements:
-    return Measurements(np.array([1]), [value], [0.0], precision=np.array([sem**-2]))
+    return Measurements(np.array([1]), np.array([value]), np.zeros(1), precision=np.array([sem**-2]))
 
 
 def test_means_of_known_standard_errors_are_weighted_by_them() -> None:

@@ -3,6 +3,9 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.atoms.affine.diag import diag
+from cvxpy.atoms.affine.sum import sum as cp_sum
+from cvxpy.atoms.matrix_frac import matrix_frac
 
 from paraboloid.core import Matrix, Shape
 from paraboloid.design import solve_design
@@ -23,9 +26,9 @@ def candidates(shape: Shape) -> Matrix:
 def best_by_cvxpy(phi: Matrix, B: Matrix, M0: Matrix, n: float) -> float:
     """Return the least tr(B (M₀ + n Σ wφφᵀ)⁻¹ Bᵀ) over weights w that sum to one."""
     w = cp.Variable(len(phi), nonneg=True)
-    information = M0 + n * (phi.T @ cp.diag(w) @ phi)
-    problem = cp.Problem(cp.Minimize(cp.matrix_frac(B.T, information)), [cp.sum(w) == 1])
-    problem.solve(solver=cp.CLARABEL)
+    information = M0 + n * (phi.T @ diag(w) @ phi)
+    problem = cp.Problem(cp.Minimize(matrix_frac(B.T, information)), [cp_sum(w) == 1])
+    problem.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]  # cvxpy has no types here
     return float(problem.value)
 
 

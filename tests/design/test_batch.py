@@ -28,9 +28,7 @@ def in_region(shape: Shape, points: Matrix) -> bool:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("rho", [0.5, 1.5])
-def test_a_batch_has_exactly_as_many_measurements_as_asked_all_in_the_region(
-    shape: Shape, d: int, rho: float
-) -> None:
+def test_a_batch_has_exactly_as_many_measurements_as_asked_all_in_the_region(shape: Shape, d: int, rho: float) -> None:
     fit = fitted(shape, d, 2 * n_terms(d), 1, rho=rho)
     p = n_terms(d)
     for n in (1, 2, p, 2 * p, 2 * p + 1, 10 * p + 3, 100_003):
@@ -122,7 +120,7 @@ def test_where_all_or_nothing_works_no_point_is_moved() -> None:
 
 
 def test_a_place_that_sometimes_works_is_not_avoided() -> None:
-    tried = Measurements(np.array([1, 1]), [0.0, 0.0], [0.0, 0.0], failures=np.array([0, 9]))
+    tried = Measurements(np.array([1, 1]), np.zeros(2), np.zeros(2), failures=np.array([0, 9]))
     evidence = Evidence.empty(1).with_measurements([[0.0], [1.0]], tried)
     points = np.array([[0.9]])
     assert np.array_equal(away_from_failures(points, evidence, np.zeros(1)), points)

@@ -88,7 +88,7 @@ def test_matrix_to_vector_turns_a_derivative_by_the_matrix_into_one_by_its_entri
         for e in np.eye(h.size)
     ]
     # Truncation step²·|third derivative| ~ 1e-10, rounding eps/step·|log det| ~ 1e-10.
-    assert np.allclose(matrix_to_vector(np.linalg.inv(H)), differences, rtol=0, atol=1e-8)
+    assert np.allclose(matrix_to_vector(np.asarray(np.linalg.inv(H), dtype=np.float64)), differences, rtol=0, atol=1e-8)
 
 
 @given(dimensions, seeds)

@@ -51,9 +51,10 @@ def test_the_minimiser_on_the_box_is_that_of_scipy_in_twenty_dimensions() -> Non
         b = condition * rng.standard_normal(20)
         z = minimise_on_region(Shape.BOX, H, b)
         other = optimize.minimize(
-            lambda x, H=H, b=b: x @ H @ x / 2 + b @ x,
+            lambda x, H, b: (float(x @ H @ x / 2 + b @ x), H @ x + b),
             np.zeros(20),
-            jac=lambda x, H=H, b=b: H @ x + b,
+            args=(H, b),
+            jac=True,
             bounds=[(-1, 1)] * 20,
             method="L-BFGS-B",
             options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 10_000},

@@ -40,9 +40,7 @@ def test_the_lower_bound_is_below_the_upper_on_ball_and_box(d: int, rho: float, 
         assert 0 < lower <= upper < math.inf
 
 
-@pytest.mark.parametrize(
-    ("d", "condition", "ratio"), [(2, 1.0, 1.2), (2, 1e2, 1.2), (20, 1.0, 1.05), (20, 1e2, 1.05)]
-)
+@pytest.mark.parametrize(("d", "condition", "ratio"), [(2, 1.0, 1.2), (2, 1e2, 1.2), (20, 1.0, 1.05), (20, 1e2, 1.05)])
 def test_on_the_ball_the_bounds_are_near_to_each_other(d: int, condition: float, ratio: float) -> None:
     rng = np.random.default_rng(d)
     for rho in (0.1, 0.3, 0.5, 0.7, 0.9):

@@ -129,7 +129,7 @@ class Box:
         log = np.array([knob.log for knob in self.knobs])
         low = np.array([math.log(knob.low) if knob.log else knob.low for knob in self.knobs])
         high = np.array([math.log(knob.high) if knob.log else knob.high for knob in self.knobs])
-        return low + (high - low) / 2, (high - low) / 2, log
+        return low / 2 + high / 2, high / 2 - low / 2, log  # halves first: a wide range must not overflow
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -218,4 +218,6 @@ def _points(given: npt.ArrayLike, dimension: int) -> Matrix:
     points = np.asarray(given, dtype=np.float64)
     if points.ndim not in (1, 2) or points.shape[-1] != dimension:
         raise UsageError(f"points must have {dimension} entries each, got shape {points.shape}.")
+    if not np.all(np.isfinite(points)):
+        raise UsageError(f"points must be finite numbers, got {points}.")
     return points

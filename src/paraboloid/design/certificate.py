@@ -16,7 +16,7 @@ from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.design.criterion import free_inverse
-from paraboloid.numerics import QuadraticFit, features, gradient_map, n_terms
+from paraboloid.numerics import QuadraticFit, features, gradient_map, n_terms, upper_triangle
 
 __all__ = ["Quality", "assess", "robust_covariance", "without_bound"]
 
@@ -147,7 +147,7 @@ def _possible_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> tup
     scale = np.sqrt(np.diag(covariance)[1:])
     root = linalg.cholesky(covariance[1:, 1:] / np.outer(scale, scale) + 1e-12 * np.eye(p - 1), lower=True)
     drawn = fit.theta[1:] + normal @ root.T * scale
-    i, j = np.triu_indices(d)
+    i, j = upper_triangle(d)
     H = np.zeros((DRAWS, d, d))
     H[:, i, j] = drawn[:, d:]
     H[:, j, i] = drawn[:, d:]

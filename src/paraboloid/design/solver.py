@@ -26,7 +26,7 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.numerics import features, project_onto_region, random_points
+from paraboloid.numerics import features, project_onto_region, random_points, upper_triangle
 
 __all__ = ["Design", "ascend", "solve_design"]
 
@@ -88,7 +88,7 @@ def solve_design(
         loss = n * (max(float(height.max()), float(psi.max())) - float(weights @ psi)) / value
         if loss <= gap or search == searches - 1:
             break
-        points, weights = _with_new(points, weights, found[height > float(weights @ psi)])
+        points, weights = _with_new(shape, points, weights, found[height > float(weights @ psi)])
     return Design(points, weights, value, max(0.0, float(loss)))
 
 
@@ -100,11 +100,12 @@ def _sensitivity(M: Matrix, B: Matrix) -> tuple[Matrix, float]:
     return K, float(np.sum(K * B))
 
 
-def _with_new(points: Matrix, weights: Vector, found: Matrix) -> tuple[Matrix, Vector]:
+def _with_new(shape: Shape, points: Matrix, weights: Vector, found: Matrix) -> tuple[Matrix, Vector]:
     """Return the design with new candidates at a small weight each, without those whose weight has vanished."""
     kept = weights > KEPT * weights.max()
     points, weights = points[kept], weights[kept]
-    unique = np.unique(np.round(found, 6), axis=0)
+    # Ascents that end at one maximum differ in their last digits; rounding may step outside, so project again.
+    unique = project_onto_region(shape, np.unique(np.round(found, 6) + 0.0, axis=0))
     share = 0.1 / max(1, len(unique))
     return np.vstack([points, unique]), np.concatenate([0.9 * weights, np.full(len(unique), share)])
 
@@ -142,7 +143,7 @@ def squared_length(K: Matrix) -> Climb:
 def _half_gradient(r: Matrix, points: Matrix) -> Matrix:
     """Return ½∇ψ at each point from r = KᵀKφ: the gradient of r·φ(z), with r held fixed, is r_b + R z."""
     d = points.shape[1]
-    i, j = np.triu_indices(d)
+    i, j = upper_triangle(d)
     R = np.zeros((len(points), d, d))
     R[:, i, j] = r[:, d + 1 :]
     R[:, j, i] = r[:, d + 1 :]

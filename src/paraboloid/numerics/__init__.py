@@ -8,6 +8,7 @@ from paraboloid.numerics.quadratic_model import (
     matrix_to_vector,
     n_terms,
     trace_form,
+    upper_triangle,
     vector_to_matrix,
 )
 from paraboloid.numerics.quantisation import QuantisedSum, Quantiser, quantise
@@ -37,5 +38,6 @@ __all__ = [
     "random_points",
     "trace_form",
     "truncated_mean",
+    "upper_triangle",
     "vector_to_matrix",
 ]

@@ -30,6 +30,7 @@ from paraboloid.numerics.quadratic_model import (
     gradient_map,
     matrix_to_vector,
     trace_form,
+    upper_triangle,
     vector_to_matrix,
 )
 from paraboloid.numerics.region import minimise_on_region
@@ -40,6 +41,7 @@ NOISE_FLOOR = 1e-4  # one pseudo-measurement says that the noise variance is thi
 NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
 NOISE_WEIGHT = 1.0  # how many measurements that is worth
 LARGEST_R2 = 4.0
+ONE_START = 4  # times p measurements: least squares is then near enough to be the only start
 NEWTON_STEPS = 40
 NOISE_STEPS = 12
 
@@ -93,6 +95,7 @@ class _Problem:
     unknown: tuple[Matrix, Vector, float]
     known: tuple[Matrix, Vector, float]
     n_unknown: int
+    n: int
     d: int
     nu: float
     floor: float
@@ -127,6 +130,7 @@ def fit_quadratic(evidence: Evidence, shape: Shape) -> QuadraticFit:
         _moments(phi, y, np.where(is_known, 0, counts), float(scatter[~is_known].sum()) / scale**2),
         _moments(phi, y, precision * scale**2, 0.0),
         int(counts[~is_known].sum()),
+        n,
         d,
         nu=d + 0.5,
         floor=_noise_floor(
@@ -169,18 +173,18 @@ def _moments(phi: Matrix, y: Vector, weights: Vector, scatter: float) -> tuple[M
 
 
 def _starts(problem: _Problem) -> list[Vector]:
-    """Return two starts: a bowl in the middle, and least squares with its negative curvature turned up."""
+    """Return least squares with its negative curvature turned up and, while data are few, a bowl in the middle."""
     d, p = problem.d, problem.unknown[1].size
     bowl = np.zeros(p)
-    bowl[d + 1 :] = np.eye(d)[np.triu_indices(d)]
+    bowl[d + 1 :] = np.eye(d)[upper_triangle(d)]
     M, v, _ = problem.weighed(1.0)
     ridge = 1e-6 * np.trace(M) / p
     least_squares = linalg.solve(M + ridge * np.eye(p), v, assume_a="pos")
     eigenvalues, Q = np.linalg.eigh(vector_to_matrix(least_squares[d + 1 :], d))
     floor = 1e-3 * max(float(np.abs(eigenvalues).max()), 1e-3)
     H = (Q * np.maximum(np.abs(eigenvalues), floor)) @ Q.T
-    least_squares[d + 1 :] = H[np.triu_indices(d)]
-    return [bowl, least_squares]
+    least_squares[d + 1 :] = H[upper_triangle(d)]
+    return [least_squares] if problem.n > ONE_START * p else [least_squares, bowl]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

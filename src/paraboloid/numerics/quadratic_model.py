@@ -10,11 +10,33 @@ E_a                                         basis matrices of symmetric H: E_ii 
 ==================  ======================  =========================================================
 """
 
+import functools
+
 import numpy as np
 
-from paraboloid.core import Matrix, Vector
+from paraboloid.core import Counts, Matrix, Vector
 
-__all__ = ["features", "gradient_map", "matrix_to_vector", "n_terms", "trace_form", "vector_to_matrix"]
+__all__ = [
+    "features",
+    "gradient_map",
+    "matrix_to_vector",
+    "n_terms",
+    "trace_form",
+    "upper_triangle",
+    "vector_to_matrix",
+]
+
+
+@functools.cache
+def upper_triangle(d: int) -> tuple[Counts, Counts]:
+    """Return the rows i and columns j of the entries H_ij, i ≤ j, in the order of vech H.
+
+    >>> upper_triangle(2)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    i, j = np.triu_indices(d)
+    i.flags.writeable = j.flags.writeable = False
+    return i, j
 
 
 def n_terms(d: int) -> int:
@@ -33,7 +55,7 @@ def features(points: Matrix) -> Matrix:
     >>> features(np.array([[2.0, 3.0]]))
     array([[1. , 2. , 3. , 2. , 6. , 4.5]])
     """
-    i, j = np.triu_indices(points.shape[1])
+    i, j = upper_triangle(points.shape[1])
     products = points[:, i] * points[:, j]
     products[:, i == j] /= 2
     return np.hstack([np.ones((len(points), 1)), points, products])
@@ -47,7 +69,7 @@ def gradient_map(z: Vector) -> Matrix:
     array([ 2.1, 12.2])
     """
     d = z.size
-    i, j = np.triu_indices(d)
+    i, j = upper_triangle(d)
     G = np.zeros((d, n_terms(d)))
     G[:, 1 : d + 1] = np.eye(d)
     columns = d + 1 + np.arange(i.size)
@@ -64,7 +86,7 @@ def vector_to_matrix(h: Vector, d: int) -> Matrix:
     array([[1., 2.],
            [2., 3.]])
     """
-    i, j = np.triu_indices(d)
+    i, j = upper_triangle(d)
     H = np.zeros((d, d))
     H[i, j] = h
     H[j, i] = h
@@ -78,7 +100,7 @@ def matrix_to_vector(S: Matrix) -> Vector:
     >>> matrix_to_vector(np.array([[1.0, 2.0], [2.0, 3.0]]))
     array([1., 4., 3.])
     """
-    i, j = np.triu_indices(S.shape[0])
+    i, j = upper_triangle(S.shape[0])
     return np.where(i == j, 1.0, 2.0) * S[i, j]
 
 
@@ -89,7 +111,7 @@ def trace_form(C: Matrix, S: Matrix) -> Matrix:
     >>> trace_form(np.eye(2), np.eye(2)).diagonal()
     array([1., 2., 1.])
     """
-    i, j = np.triu_indices(C.shape[0])
+    i, j = upper_triangle(C.shape[0])
     half = np.where(i == j, 0.5, 1.0)
     # tr(C e_i e_jᵀ S e_k e_lᵀ) = C_li S_jk, over the two orders of each pair; a diagonal pair counts once.
     a = np.ix_(i, i), np.ix_(j, j), np.ix_(i, j), np.ix_(j, i)

@@ -33,14 +33,9 @@ def fit_saddle(evidence: Evidence, shape: Shape) -> QuadraticFit | None:
     phi = features(evidence.points[rows])
     if n <= p + 1 or np.linalg.matrix_rank(phi) < p:
         return None
-    weights = np.where(evidence.precision[rows] > 0, evidence.precision[rows], evidence.counts[rows])
     y = evidence.means[rows]
     shift = float(y.mean())
-    M = (phi.T * weights) @ phi
-    theta = linalg.solve(M, (phi.T * weights) @ (y - shift), assume_a="pos")
-    rss = float(weights @ (y - shift - phi @ theta) ** 2 + evidence.scatter[rows].sum())
-    sigma2 = max(rss / (n - p), 1e-24 * float(np.mean((y - shift) ** 2)))
-    covariance = sigma2 * np.asarray(linalg.inv(M))
+    theta, covariance, sigma2 = _least_squares(evidence, phi, y - shift)
     eigenvalues, Q = np.linalg.eigh(vector_to_matrix(theta[d + 1 :], d))
     along = features(Q[:, :1].T)[0, d + 1 :] * 2
     deviation = float(np.sqrt(along @ covariance[d + 1 :, d + 1 :] @ along))
@@ -50,6 +45,26 @@ def fit_saddle(evidence: Evidence, shape: Shape) -> QuadraticFit | None:
     minimiser = minimise_on_ball(H, b) if shape is Shape.BALL else lowest_in_box(H, b)
     theta[0] += shift
     return QuadraticFit(theta, covariance, sigma2, float(n - p), minimiser)
+
+
+def _least_squares(evidence: Evidence, phi: Matrix, y: Vector) -> tuple[Vector, Matrix, float]:
+    """Return θ, its covariance and the noise variance; measurements are weighed by known or estimated precision."""
+    rows = evidence.counts > 0
+    counts, precision, scatter = evidence.counts[rows], evidence.precision[rows], evidence.scatter[rows]
+    known = precision > 0
+    n, p = int(counts.sum()), phi.shape[1]
+    floor = 1e-24 * float(np.mean(y**2)) + 1e-300
+    sigma2 = float(counts.sum() / precision.sum()) if known.all() else max(float(np.mean(y**2)), floor)
+    for _ in range(1 if known.all() else 3):  # weights and noise variance in turn, where some of both are there
+        weights = np.where(known, precision, counts / sigma2)
+        M = (phi.T * weights) @ phi
+        theta = linalg.solve(M, (phi.T * weights) @ y, assume_a="pos")
+        if not known.all():
+            left = float(counts[~known] @ (y - phi @ theta)[~known] ** 2 + scatter[~known].sum())
+            freedom = max(float(counts[~known].sum()) - p * float(counts[~known].sum()) / n, 1.0)
+            sigma2 = max(left / freedom, floor)
+    weights = np.where(known, precision, counts / sigma2)
+    return np.asarray(theta), np.asarray(linalg.inv((phi.T * weights) @ phi)), sigma2
 
 
 def lowest_in_box(H: Matrix, b: Vector) -> Vector:

@@ -186,7 +186,7 @@ def mirrored_value(C: Matrix, far: Vector) -> tuple[float, float, Matrix]:
     where all |a_k| = a > ½.
     """
     largest = float(far.max())
-    taus = [1.0] if largest <= 0.5 else [float(tau) for tau in np.append(np.linspace(0.4, 1.0, 25), 0.5 / largest)]
+    taus = [1.0] if largest <= 0.5 else [float(tau) for tau in np.append(np.linspace(0.4, 1.0, 13), 0.5 / largest)]
     best: tuple[float, float, Matrix] | None = None
     for tau in taus:
         reach = tau * (1 - tau * far)
@@ -216,7 +216,7 @@ def realised_signs(S: Matrix) -> Matrix:
     return signs
 
 
-def elliptope_minimum(B: Matrix, *, gap: float = 1e-9, steps: int = 2000) -> tuple[float, float, Matrix]:
+def elliptope_minimum(B: Matrix, *, gap: float = 1e-7, steps: int = 1000) -> tuple[float, float, Matrix]:
     """Return (lower, upper, S): bounds of the least tr(B S⁻¹) over correlation matrices S, and the S of the upper one.
 
     At the solution S ∝ Λ^-½ Q Λ^-½ with Q = (Λ^½ B Λ^½)^½ and Λ diagonal with λ_k = Q_kk / tr Q: a fixed point. Every Λ
