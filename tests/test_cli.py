@@ -121,7 +121,7 @@ def interrupt_when_busy(arguments: list[str], parent: Path, *, whole_group: bool
         start_new_session=True,
     )
     try:
-        patience = time.monotonic() + 30
+        patience = time.monotonic() + 120
         while not list(parent.glob("*.partial")) and not list(parent.glob(".*.partial")):
             assert time.monotonic() < patience and process.poll() is None, "it did not begin"
             time.sleep(0.02)
@@ -130,7 +130,7 @@ def interrupt_when_busy(arguments: list[str], parent: Path, *, whole_group: bool
             os.killpg(process.pid, signal.SIGINT)  # as a terminal does on Ctrl-C
         else:
             process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=30)
+        _, messages = process.communicate(timeout=120)
     finally:
         process.kill()
     return process.returncode, messages

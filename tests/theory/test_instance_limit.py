@@ -82,8 +82,9 @@ def test_one_knob_is_worked_by_hand() -> None:
 def test_a_diagonal_hessian_at_the_centre_of_the_box_is_worked_by_hand() -> None:
     """Corners of independent signs measure every slope with variance one: V* = ½ tr A⁻¹."""
     lower, upper = instance_limit_bounds(np.diag([1.0, 4.0, 100.0]), np.zeros(3), unit_box(3))
-    assert lower == pytest.approx((1 + 0.25 + 0.01) / 2, rel=1e-8)
-    assert upper == pytest.approx(lower, rel=1e-8)
+    # The elliptope problem is solved to a relative gap of 1e-7.
+    assert lower == pytest.approx((1 + 0.25 + 0.01) / 2, rel=2e-7)
+    assert upper == pytest.approx(lower, rel=2e-7)
 
 
 @settings(max_examples=20)

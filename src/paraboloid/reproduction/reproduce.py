@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import platform
 import signal
-import threading
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -142,13 +141,14 @@ def _workers(number: int | None) -> Iterator[Executor | None]:
 def _start_deaf_to_interrupts(pool: Executor, number: int) -> None:
     """Start the workers so that Ctrl-C, which a terminal sends to all, reaches this process alone.
 
-    What is ignored when a process is started stays ignored in it. Else each worker prints a traceback of its own.
+    What is blocked when a process is started stays blocked in it; else each worker prints a traceback of its own. Here
+    it only waits: a Ctrl-C in this moment is served as soon as the workers are started.
     """
-    if threading.current_thread() is not threading.main_thread():  # only there may signals be set
+    if not hasattr(signal, "pthread_sigmask"):  # Windows, where no worker is sent the signal
         return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         for _ in range(number):  # each call starts one more, while all are busy starting
             pool.submit(int)
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
