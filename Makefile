@@ -30,7 +30,7 @@ demo: $(VENV)/.package ## run a simulated study and print its answer
 	$(BIN)/python examples/simulated_study.py
 
 test: $(VENV)/.dev ## install everything and run every test
-	$(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 # small matrices: BLAS threads only get in each other's way
 
 check: $(VENV)/.dev ## lint, types, layers, doctests
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 import logging
 import numbers
+import operator
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ def minimize(
     callback
         Called after each round with the result so far; ``StopIteration`` stops cleanly.
     vectorized
-        Whether ``fun`` takes settings of shape (n, d) and returns n values at once.
+        Whether ``fun`` takes settings of shape (n, d) and returns n values, or n rows (value, standard error), at once.
     data
         Old measurements: settings (n, d), values (n,) and, if known, their standard errors (n,).
 
@@ -160,15 +161,18 @@ def _optimise(fun: Objective, domain: Domain, options: _Options, *, sign: float)
             measurements = measurer.measure(experiment)
             evidence = evidence.with_measurements(domain.to_unit(experiment.points), measurements)
             attempts += experiment.n_measurements
-            measurer.check_failures(attempts)
+            is_last = options.budget is not None and attempts >= operator.index(options.budget)
+            measurer.check_failures(attempts, nothing_else=is_last and evidence.n_measurements == 0)
             session.tell(measurements)
-            if options.callback is not None and not session.is_done:
+            if options.callback is not None and evidence.n_measurements and not session.is_done:
                 so_far = conclude(evidence, domain, confidence=options.confidence)
                 options.callback(_translate(so_far, evidence, domain, measurer, session))
         except (StopIteration, KeyboardInterrupt) as stop:
             # Ctrl-C, too, returns what is known: measurements are expensive. What was measured of this round counts.
             if isinstance(stop, KeyboardInterrupt):
                 evidence = measurer.with_partial(evidence, domain, experiment)
+            if evidence.n_measurements == 0:
+                raise  # nothing is known yet
             result = conclude(evidence, domain, confidence=options.confidence, status=Status.STOPPED)
             return _translate(result, evidence, domain, measurer, session)
     return _translate(session.result, evidence, domain, measurer, session)
@@ -181,7 +185,8 @@ def _old_data(domain: Domain, data: Sequence[npt.ArrayLike] | None, sign: float)
         return evidence
     if len(data) not in (2, 3):
         raise UsageError("data must be (settings, values) or (settings, values, standard errors).")
-    x = np.atleast_2d(np.asarray(data[0], dtype=np.float64))
+    x = np.asarray(data[0], dtype=np.float64)
+    x = x[:, None] if x.ndim == 1 and domain.dimension == 1 else np.atleast_2d(x)
     y = np.asarray(data[1], dtype=np.float64).ravel() * sign
     if len(x) != len(y) or not np.all(np.isfinite(y)):
         raise UsageError(f"data needs one finite value per setting, got {len(x)} settings and {len(y)} values.")
@@ -234,10 +239,16 @@ class _Measurer:
         return measurements
 
     def _all_at_once(self, points: npt.NDArray[np.float64]) -> list[Any]:
-        answer = np.asarray(self._fun(points))
-        if answer.shape[:1] != (len(points),):
+        answer = _call(self._fun, points, self.n_calls)
+        if isinstance(answer, Exception):
+            return [answer] * len(points)
+        answer = np.asarray(answer)
+        if answer.shape == (len(points), 2):
+            return [tuple(row) for row in answer]
+        if answer.shape != (len(points),):
             raise MeasurementError(
-                f"a vectorized fun must return one value per setting: {len(points)} settings, got shape {answer.shape}."
+                f"a vectorized fun must return one value per setting, or rows (value, standard error): {len(points)} "
+                f"settings, got shape {answer.shape}."
             )
         return list(answer)
 
@@ -281,9 +292,9 @@ class _Measurer:
             return evidence
         return evidence.with_measurements(domain.to_unit(experiment.points), self._summary(experiment.n_points))
 
-    def check_failures(self, attempts: int) -> None:
+    def check_failures(self, attempts: int, *, nothing_else: bool = False) -> None:
         """Raise if so many measurements failed that going on would waste the rest."""
-        if attempts >= FAILED_AFTER and self.n_failures > MOST_FAILED * attempts:
+        if nothing_else or (attempts >= FAILED_AFTER and self.n_failures > MOST_FAILED * attempts):
             raise MeasurementError(
                 f"{self.n_failures} of {attempts} measurements failed, the last one {self.last_failure}. "
                 f"Mend the function, or choose a domain in which it works."
@@ -315,7 +326,10 @@ def _as_number(given: Any, what: str) -> float:
         given = given[()]
     if isinstance(given, bool | np.bool_) or not isinstance(given, numbers.Real | Decimal):
         raise MeasurementError(f"{what} must be a number, got {given!r}")
-    number = float(given)
+    try:
+        number = float(given)
+    except (ValueError, OverflowError) as error:  # a signalling NaN, an integer beyond floats
+        raise MeasurementError(f"{what} must be a number that fits a float ({error})") from error
     if not np.isfinite(number):
         raise MeasurementError(f"{what} must be finite, got {given!r}")
     return number

@@ -44,13 +44,14 @@ from paraboloid.core import (
     measure,
 )
 from paraboloid.design import Quality, assess, away_from_failures, next_batch, pilot, without_bound
-from paraboloid.numerics import QuadraticFit, fit_quadratic, fit_saddle
+from paraboloid.numerics import QuadraticFit, fit_quadratic, fit_saddle, n_terms
 from paraboloid.theory import instance_limit_bounds
 
 __all__ = ["adaptive", "conclude", "propose"]
 
 ROUNDS = 8
 LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
+PATIENCE = 50  # times p measurements without any bound, after which such a search gives up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,7 @@ def adaptive(
     confidence
         Of the bound and of the intervals.
     rounds
-        At most so many experiments (8 if not given; not limited when only ``batch`` is given).
+        At most so many experiments: 8 if not given, not limited when ``batch`` or ``eps`` is given.
     batch
         Every experiment but the last has just so many measurements: workers, wells, places on a bench.
     seed
@@ -117,14 +118,16 @@ def adaptive(
     T = LARGEST_BUDGET if budget is None else check_budget(budget, smallest=1, what_for="a search")
     size = None if batch is None else check_budget(batch, smallest=1, what_for="one batch")
     most = ROUNDS if rounds is None else check_budget(rounds, smallest=1, what_for="a number of rounds")
-    if size is not None and rounds is None:
-        most = math.ceil(T / size)
+    if rounds is None and (size is not None or eps is not None):
+        most = math.ceil(T / (size or 1))
     if size is not None and size * most < T and budget is not None:
         raise UsageError(
             f"{most} rounds of {size} are {size * most} measurements, fewer than the budget {T}. "
             f"Give a larger batch, more rounds, or the smaller budget."
         )
     before = Evidence.empty(where.dimension) if evidence is None else evidence
+    if before.dimension != where.dimension:
+        raise UsageError(f"evidence has {before.dimension} knobs, but the domain has {where.dimension}.")
     accuracy = None if eps is None else check_positive("eps", eps)
     number = check_budget(seed, smallest=0, what_for="a seed")
     return _adaptive(Constants(where, T, accuracy, float(confidence), most, size, number, before))
@@ -133,17 +136,21 @@ def adaptive(
 def _adaptive(c: Constants) -> Procedure:
     evidence = c.evidence
     start = evidence.n_attempts
-    for _ in range(c.rounds if c.eps is None or c.budget < LARGEST_BUDGET else 10**6):
+    for k in range(c.rounds):
         taken = evidence.n_attempts - start
-        n = _round_size(taken, c, evidence)
+        is_last = k == c.rounds - 1 and c.budget < LARGEST_BUDGET
+        n = c.budget - taken if is_last else _round_size(taken, c, evidence)
         points, repeats = propose(evidence, n, shape=c.domain.shape, seed=c.seed)
         experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
         y = yield from measure(experiment)
         evidence = evidence.with_measurements(c.domain.to_unit(experiment.points), y)
         taken = evidence.n_attempts - start
         if c.eps is not None and taken > 2 * evidence.dimension + 1 and evidence.n_measurements:
-            if _regret_bound(evidence, c) <= c.eps:
+            bound = _regret_bound(evidence, c)
+            if bound <= c.eps:
                 return conclude(evidence, c.domain, confidence=c.confidence, status=Status.ACCURACY_REACHED)
+            if np.isinf(bound) and c.budget == LARGEST_BUDGET and taken > PATIENCE * n_terms(evidence.dimension):
+                return conclude(evidence, c.domain, confidence=c.confidence, status=Status.NO_BOUND)
         if taken >= c.budget:
             break
     return conclude(evidence, c.domain, confidence=c.confidence)

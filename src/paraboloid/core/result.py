@@ -15,6 +15,7 @@ class Status(enum.Enum):
 
     BUDGET_SPENT = "The budget is spent; x is the answer from all of it."
     ACCURACY_REACHED = "The regret bound has fallen below the wanted accuracy."
+    NO_BOUND = "No bound on the regret can be given for this surface, so the wanted accuracy was not reached."
     STOPPED = "The run was stopped by its caller; x is the answer from what was measured until then."
     NOTHING_TO_LEARN = "No direction is curved enough to be worth a measurement; x is the centre."
 
