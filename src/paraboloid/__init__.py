@@ -22,6 +22,7 @@ from paraboloid.core import (
 )
 from paraboloid.design import instance_limit
 from paraboloid.minimise import maximize, minimize
+from paraboloid.planning import Plan, plan
 
 __version__ = version("paraboloid")
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "MeasurementError",
     "Measurements",
     "ParaboloidError",
+    "Plan",
     "ReplayMismatch",
     "Result",
     "Status",
@@ -46,6 +48,7 @@ __all__ = [
     "maximize",
     "minimize",
     "numerics",
+    "plan",
     "problems",
     "run",
     "theory",

@@ -1,11 +1,13 @@
 """What an algorithm believes and returns."""
 
 import enum
+import math
 from dataclasses import dataclass
 
 import numpy.typing as npt
 
 from paraboloid.core.arrays import Matrix, Vector, frozen_array
+from paraboloid.core.checks import check_positive
 
 __all__ = ["Certificate", "Estimate", "Result", "Status"]
 
@@ -80,6 +82,10 @@ class Certificate:
     def regret_after(self, n_more: float) -> float:
         """Return the forecast of the expected regret after ``n_more`` well-placed measurements."""
         return 1 / (1 / max(self.regret, 1e-300) + n_more / max(self.regret_unit, 1e-300))
+
+    def measurements_for(self, eps: float) -> int:
+        """Return how many more well-placed measurements the forecast needs for an expected regret of ``eps``."""
+        return max(0, math.ceil(self.regret_unit * (1 / check_positive("eps", eps) - 1 / max(self.regret, 1e-300))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
