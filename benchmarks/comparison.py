@@ -105,7 +105,7 @@ def table(rows: list[dict[str, float | str]], low: float, high: float) -> str:
 def draw(rows: list[dict[str, float | str]], low: float, path: Path) -> None:
     """Write the picture."""
     mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "paraboloid"})
-    figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     for method, colour in METHODS.items():
         mine = [row for row in rows if row["method"] == method]
         T, mean = [row["T"] for row in mine], [row["mean"] for row in mine]
@@ -113,7 +113,7 @@ def draw(rows: list[dict[str, float | str]], low: float, path: Path) -> None:
     axes.axhline(low, color="black", linestyle="--", label="instance limit: the best possible without the Hessian")
     axes.axhline(1, color="black", linestyle=":", label="limit of Theorem 1: the best possible with it")
     axes.set(xscale="log", yscale="log", xlabel="measurements T", ylabel="mean regret x T, limit of Theorem 1 = 1")
-    axes.legend(fontsize=8)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 

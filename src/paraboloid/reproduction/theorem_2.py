@@ -108,7 +108,8 @@ def _minimisers(T: int) -> dict[str, Vector]:
 
 
 def _cells(T: int, size: Size) -> list[Cell]:
-    n_runs = size.choose(8, 200 if T < 10**5 else 60, 2000 if T < 10**6 else 200)
+    full = 2000 if T < 10**5 else 400 if T < 10**6 else 60
+    n_runs = size.choose(8, 200 if T < 10**5 else 60, full)
     make = functools.partial(hessian_dependent, _cut(effective_rank(HESSIAN, T)), T)
     return [
         Cell("Algorithm 1 on the cut Hessian", "Gaussian", name, problems.NoisyQuadratic(HESSIAN, x), T, n_runs, make)

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -159,8 +160,13 @@ def process_pool(workers: int | None = None) -> Iterator[ProcessPoolExecutor]:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     context = multiprocessing.get_context("spawn")  # a forked child may inherit a lock of another thread
-    with ProcessPoolExecutor(workers or cores, mp_context=context) as pool:
+    with ProcessPoolExecutor(workers or cores, context, _ignore_interrupts) as pool:
         yield pool
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C, which a terminal sends to all processes, to the one that waits for the answers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
