@@ -98,7 +98,7 @@ def table(rows: list[dict[str, float | str]], low: float, high: float) -> str:
             row = next((row for row in rows if row["method"] == method and row["T"] == T), None)
             cells.append("" if row is None else f"{row['mean']:.3g} ± {row['error']:.2g}")
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
-    lines.append(f"| *instance limit V\\**, no method without the Hessian does better | {low:.3g} to {high:.3g} |")
+    lines.append(f"| *instance limit V\\**: the best design without the Hessian | {low:.3g} to {high:.3g} |")
     return "\n".join(lines)
 
 
@@ -110,7 +110,7 @@ def draw(rows: list[dict[str, float | str]], low: float, path: Path) -> None:
         mine = [row for row in rows if row["method"] == method]
         T, mean = [row["T"] for row in mine], [row["mean"] for row in mine]
         axes.errorbar(T, mean, yerr=[2 * float(row["error"]) for row in mine], color=colour, marker="o", label=method)
-    axes.axhline(low, color="black", linestyle="--", label="instance limit: the best possible without the Hessian")
+    axes.axhline(low, color="black", linestyle="--", label="instance limit: the best design without the Hessian")
     axes.axhline(1, color="black", linestyle=":", label="limit of Theorem 1: the best possible with it")
     axes.set(xscale="log", yscale="log", xlabel="measurements T", ylabel="mean regret x T, limit of Theorem 1 = 1")
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)

@@ -55,7 +55,7 @@ def optimal_design(
 def instance_limit(
     hessian: npt.ArrayLike, minimiser: npt.ArrayLike, domain: Domain | Sequence[Knob | Sequence[float]]
 ) -> float:
-    """Return V*: no method that does not know the Hessian has an expected regret below σ²V*/n for this instance.
+    """Return V*: the best design that does not know the Hessian has an expected regret of σ²V*/n, to leading order.
 
     Computed numerically, to the gap of `optimal_design`; `theory.instance_limit_bounds` brackets it in closed form.
 
