@@ -30,6 +30,7 @@ NO_EXAMPLE = {
     # A line of a generator; outside one there is nothing to show. docs/ has it in the skeleton of an algorithm.
     "paraboloid.core.measure",
     # Inner vocabulary that user code does not call: each is a check whose message is tested in tests/core.
+    "paraboloid.core.check_answer",
     "paraboloid.core.check_dimension",
     "paraboloid.core.check_point_in_ball",
     "paraboloid.core.check_positive",

@@ -23,7 +23,7 @@ from paraboloid.algorithms.hessian_estimate import estimate_hessian
 from paraboloid.algorithms.hessian_estimate import smallest_budget as smallest_first_stage
 from paraboloid.algorithms.quadratic_search import quadratic_search
 from paraboloid.algorithms.quadratic_search import smallest_budget as smallest_second_stage
-from paraboloid.core import Procedure, check_budget, check_dimension
+from paraboloid.core import Procedure, UsageError, check_budget, check_dimension
 from paraboloid.numerics import AS_PRINTED, Truncation
 
 __all__ = ["universal"]
@@ -51,6 +51,8 @@ def universal(dimension: SupportsIndex, budget: SupportsIndex, *, truncation: Tr
     """
     d = check_dimension(dimension)
     T = check_budget(budget, smallest=smallest_budget(d), what_for=f"the universal algorithm in dimension {d}")
+    if not isinstance(truncation, Truncation):
+        raise UsageError(f"truncation must be AS_PRINTED, CENTRED or another Truncation, got {truncation!r}.")
     return _universal(d, T, truncation)
 
 

@@ -14,7 +14,7 @@ from paraboloid.core.domain import Ball, Box, Domain, Knob, Shape, as_domain
 from paraboloid.core.errors import MeasurementError, ParaboloidError, ReplayMismatch, UsageError
 from paraboloid.core.evidence import Evidence
 from paraboloid.core.experiment import Experiment, Measurements
-from paraboloid.core.procedure import Log, Procedure, Steps, measure
+from paraboloid.core.procedure import Log, Procedure, Steps, check_answer, measure
 from paraboloid.core.result import Certificate, Estimate, Result, Status
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "UsageError",
     "Vector",
     "as_domain",
+    "check_answer",
     "check_budget",
     "check_dimension",
     "check_hessian",

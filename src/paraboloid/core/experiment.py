@@ -1,6 +1,6 @@
 """What is asked, and what comes back: an experiment is points and repeats, measurements are its noisy values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -146,6 +146,8 @@ class Measurements:
     @classmethod
     def from_values(cls, values: Sequence[npt.ArrayLike] | Matrix) -> "Measurements":
         """Return the measurements whose single values at each point are given (rows may differ in length)."""
+        if not isinstance(values, Iterable) or isinstance(values, str):
+            raise MeasurementError(f"give a list of values for each point, [[...], ...], got {values!r}.")
         rows = tuple(_measured_row(row) for row in values)
         means = np.array([row.mean() for row in rows])
         scatter = np.array([np.sum((row - mean) ** 2) for row, mean in zip(rows, means, strict=True)])

@@ -3,10 +3,11 @@
 from collections.abc import Generator
 from typing import Protocol, TypeAlias, TypeVar
 
+from paraboloid.core.errors import MeasurementError
 from paraboloid.core.experiment import Experiment, Measurements
 from paraboloid.core.result import Result
 
-__all__ = ["Log", "Procedure", "Steps", "measure"]
+__all__ = ["Log", "Procedure", "Steps", "check_answer", "measure"]
 
 T = TypeVar("T")
 
@@ -23,8 +24,18 @@ def measure(experiment: Experiment) -> Steps[Measurements]:
     Algorithms write ``y = yield from measure(Experiment(...))`` for a "sample" line of their pseudo-code.
     """
     measurements = yield experiment
-    measurements.check_answer_to(experiment)
+    check_answer(measurements, experiment)
     return measurements
+
+
+def check_answer(measurements: object, experiment: Experiment) -> None:
+    """Raise a `MeasurementError` unless what was sent are measurements of just this experiment."""
+    if not isinstance(measurements, Measurements):
+        raise MeasurementError(
+            f"an experiment is answered with Measurements, got {measurements!r}. "
+            f"Build them with Measurements.from_values([[...], ...]), one list of values for each point."
+        )
+    measurements.check_answer_to(experiment)
 
 
 class Log(Protocol):

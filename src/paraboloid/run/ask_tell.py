@@ -6,7 +6,7 @@ Every driver is a few lines over it, so sample accounting, checks and logging ar
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from paraboloid.core import Experiment, Log, Measurements, Result, Steps, UsageError
+from paraboloid.core import Experiment, Log, Measurements, Result, Steps, UsageError, check_answer
 
 __all__ = ["Session"]
 
@@ -60,7 +60,7 @@ class Session(Generic[T]):
     def tell(self, measurements: Measurements) -> None:
         """Give the measurements of the experiment asked for. If they do not answer it, nothing changes."""
         experiment = self.ask()
-        measurements.check_answer_to(experiment)
+        check_answer(measurements, experiment)
         if self._log is not None:
             self._log.measured(experiment, measurements)
         self.n_measurements += measurements.n_measurements
