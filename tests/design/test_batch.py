@@ -69,7 +69,7 @@ def test_the_same_stream_gives_the_same_batch(shape: Shape) -> None:
 
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 def test_the_pilot_on_the_ball_is_a_frame_its_negative_and_the_centre(d: int) -> None:
-    points = pilot(Shape.BALL, d, np.random.default_rng(d))
+    points = pilot(Shape.BALL, d, 2 * d + 1, np.random.default_rng(d))
     assert points.shape == (2 * d + 1, d)
     assert np.array_equal(points[0], np.zeros(d)) and np.array_equal(points[1::2], -points[2::2])
     assert np.allclose(points[1::2] @ points[1::2].T, np.eye(d), atol=1e-12)
@@ -77,7 +77,7 @@ def test_the_pilot_on_the_ball_is_a_frame_its_negative_and_the_centre(d: int) ->
 
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 def test_the_pilot_on_the_box_is_corners_that_no_flip_improves(d: int) -> None:
-    points = pilot(Shape.BOX, d, np.random.default_rng(d))
+    points = pilot(Shape.BOX, d, 2 * d + 1, np.random.default_rng(d))
     frame = points[1::2]
     assert points.shape == (2 * d + 1, d) and np.array_equal(points[0], np.zeros(d))
     assert np.array_equal(frame, -points[2::2]) and np.all(np.abs(frame) == 1)

@@ -43,13 +43,15 @@ from paraboloid.core import (
     check_positive,
     measure,
 )
-from paraboloid.design import Quality, assess, away_from_failures, next_batch, pilot, without_bound
+from paraboloid.design import Quality, assess, away_from_failures, merge, next_batch, pilot, without_bound
 from paraboloid.numerics import QuadraticFit, fit_quadratic, fit_saddle, n_terms
 from paraboloid.theory import instance_limit_bounds
 
 __all__ = ["adaptive", "conclude", "propose"]
 
 ROUNDS = 8
+GROWTH = 3.0  # of the total from round to round where there are rounds enough
+MANY = 40  # times p measurements: a pilot of 2p without any thought is then a small part of the budget
 LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
 PATIENCE = 50  # times p measurements without any bound, after which such a search gives up
 
@@ -117,7 +119,8 @@ def adaptive(
         raise UsageError(f"confidence must lie between 0 and 1, got {confidence!r}. Usual is 0.95.")
     T = LARGEST_BUDGET if budget is None else check_budget(budget, smallest=1, what_for="a search")
     size = None if batch is None else check_budget(batch, smallest=1, what_for="one batch")
-    most = ROUNDS if rounds is None else check_budget(rounds, smallest=1, what_for="a number of rounds")
+    p = n_terms(where.dimension)
+    most = _rounds(T, p) if rounds is None else check_budget(rounds, smallest=1, what_for="a number of rounds")
     if rounds is None and (size is not None or eps is not None):
         most = math.ceil(T / (size or 1))
     if size is not None and size * most < T and budget is not None:
@@ -161,13 +164,26 @@ def _round_size(taken: int, c: Constants, evidence: Evidence) -> int:
     left = c.budget - taken
     if c.batch is not None:
         return min(c.batch, left)
-    first = min(c.budget, 2 * c.domain.dimension + 1)
+    first = min(c.budget, _pilot_size(c))
     if c.eps is not None:
         return min(left, _size_for_accuracy(taken, c, evidence, first))
     if c.rounds == 1 or first == c.budget:
         return left
     ends = (math.ceil(first * (c.budget / first) ** (k / (c.rounds - 1)) - 1e-9) for k in range(c.rounds))
     return next((end for end in ends if end > taken), c.budget) - taken
+
+
+def _pilot_size(c: Constants) -> int:
+    """Return how many measurements the first round takes: few where every one counts, 2p where there are many."""
+    d, p = c.domain.dimension, n_terms(c.domain.dimension)
+    return 2 * p if c.budget >= MANY * p and c.eps is None else 2 * d + 1
+
+
+def _rounds(budget: int, p: int) -> int:
+    """Return the number of rounds: after a pilot of 2p the total grows threefold, which loses nothing measurable."""
+    if budget < MANY * p:
+        return ROUNDS
+    return min(ROUNDS, 1 + math.ceil(math.log(budget / (2 * p)) / math.log(GROWTH)))
 
 
 def _size_for_accuracy(taken: int, c: Constants, evidence: Evidence, first: int) -> int:
@@ -187,24 +203,26 @@ def _regret_bound(evidence: Evidence, c: Constants) -> float:
     return assess(fit, evidence, c.domain.shape, c.confidence).regret_bound
 
 
-def propose(evidence: Evidence, n: int, *, shape: Shape, seed: int = 0) -> tuple[Matrix, Counts]:
+def propose(
+    evidence: Evidence, n: int, *, shape: Shape, seed: int = 0, pending: Matrix | None = None
+) -> tuple[Matrix, Counts]:
     """Return points (k, d) in unit coordinates and repeats (k,) of the n measurements that are worth most now.
 
     A pure function of its arguments: random choices are keyed by the seed and the number of measurements taken.
+    Points that are being measured elsewhere are ``pending``, shape (m, d): they count as information that will come.
 
     >>> points, repeats = propose(Evidence.empty(2), 5, shape=Shape.BALL)
     >>> points.shape, int(repeats.sum())
     ((5, 2), 5)
     """
     d = evidence.dimension
-    rng = np.random.default_rng([seed, evidence.n_attempts])
+    waiting = np.zeros((0, d)) if pending is None else np.asarray(pending, dtype=np.float64)
     if evidence.n_measurements == 0:
-        points = pilot(shape, d, rng)
-        # More than a pilot's worth at once: the pilot is repeated, the remainder goes to its first points.
-        repeats = np.bincount(np.arange(n) % len(points), minlength=len(points))
-        return points[repeats > 0], repeats[repeats > 0].astype(np.int64)
+        beginning = pilot(shape, d, len(waiting) + n, np.random.default_rng([seed, evidence.n_attempts]))
+        return merge(beginning[len(waiting) :], np.ones(n, dtype=np.int64))
+    rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
     fit = fit_quadratic(evidence, shape)
-    points, repeats = next_batch(fit, shape, n, rng)
+    points, repeats = next_batch(fit.expecting(waiting), shape, n, rng)
     return away_from_failures(points, evidence, fit.minimiser), repeats
 
 

@@ -1,6 +1,6 @@
 """Where to measure and how often: the criterion, optimal designs with certificates, batches in whole repeats."""
 
-from paraboloid.design.batch import next_batch, pilot
+from paraboloid.design.batch import merge, next_batch, pilot
 from paraboloid.design.certificate import Quality, assess, robust_covariance, without_bound
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
@@ -14,6 +14,7 @@ __all__ = [
     "away_from_failures",
     "free_inverse",
     "instance_limit",
+    "merge",
     "next_batch",
     "optimal_design",
     "pilot",

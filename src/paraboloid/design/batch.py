@@ -8,30 +8,40 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Counts, Matrix, Shape, Vector
+from paraboloid.design.closed_form import closed_form_design
 from paraboloid.design.criterion import regret_weight
-from paraboloid.design.solver import Climb, ascend, solve_design
+from paraboloid.design.solver import Climb, Criterion, ascend, refine_design
 from paraboloid.numerics import QuadraticFit, features, project_onto_region, random_points
 
-__all__ = ["next_batch", "pilot"]
+__all__ = ["merge", "next_batch", "pilot"]
 
-POLISHED = 2  # batches below this many times p are polished point by point
-SEARCHES = 4
+POLISHED = 2  # batches below this many times p are chosen and polished point by point
+FILLED = 10  # below this many, what rounding down leaves over is chosen point by point; above it makes no difference
+CLOSED_FROM = 15  # knobs, from which on the closed form alone is within a few per cent, and far cheaper
+SEARCHES = 2
+CLOSED = 0.7  # weight of the closed form at the start
 
 
-def pilot(shape: Shape, d: int, rng: np.random.Generator) -> Matrix:
-    """Return 2d + 1 points: a random frame and its negative, and the centre.
+def pilot(shape: Shape, d: int, n: int, rng: np.random.Generator) -> Matrix:
+    """Return n points (n, d) for a beginning without any knowledge: frames with their negatives, and the centre.
 
-    On the ball the frame is orthogonal; on the box its rows are corners with a determinant that no single flip of a
-    sign can enlarge.
+    On the ball each frame is orthogonal and random. On the box the first one has corners with a determinant that no
+    single flip of a sign can enlarge; in the others a random half of the coordinates is zero, for corners alone cannot
+    tell the curvatures of single knobs apart.
 
-    >>> pilot(Shape.BOX, 1, np.random.default_rng(0)).ravel()
+    >>> pilot(Shape.BOX, 1, 3, np.random.default_rng(0)).ravel()
     array([ 0., 1., -1.])
     """
-    if shape is Shape.BALL:
-        frame, _ = np.linalg.qr(rng.standard_normal((d, d)))
-    else:
-        frame = _sign_frame(d, rng)
-    return np.vstack([np.zeros((1, d)), *[np.stack([row, -row]) for row in frame]])
+    blocks: list[Matrix] = []
+    while sum(map(len, blocks)) < n:
+        if shape is Shape.BALL:
+            frame, _ = np.linalg.qr(rng.standard_normal((d, d)))
+        elif not blocks or d == 1:
+            frame = _sign_frame(d, rng)
+        else:
+            frame = np.where(rng.random((d, d)) < 0.5, 0.0, _sign_frame(d, rng))
+        blocks.append(np.vstack([np.zeros((1, d)), *[np.stack([row, -row]) for row in frame]]))
+    return np.vstack(blocks)[:n]
 
 
 def _sign_frame(d: int, rng: np.random.Generator) -> Matrix:
@@ -65,26 +75,57 @@ def next_batch(fit: QuadraticFit, shape: Shape, n: int, rng: np.random.Generator
     Sigma, sigma2 = fit.covariance, fit.sigma2
     points = _candidates(fit, shape, rng)
     p = len(W)
-    repeats = np.zeros(len(points), dtype=np.int64)
-    if n > POLISHED * p:
-        eigenvalues, Q = linalg.eigh(W)
-        B = (Q * np.sqrt(np.maximum(eigenvalues, 0.0))).T[eigenvalues > 1e-12 * eigenvalues[-1]]
-        information = sigma2 * linalg.inv(Sigma)
-        design = solve_design(
-            shape, B, start=points, rng=rng, M0=(information + information.T) / 2, n=n, gap=0.03, searches=SEARCHES
-        )
-        points = design.points
-        repeats = np.floor(design.weights * n).astype(np.int64)
-        phi = features(points)
-        Sigma = linalg.inv(linalg.inv(Sigma) + (phi.T * repeats) @ phi / sigma2)
-    extra, more = _greedy(shape, Sigma, W, sigma2, points, n - int(repeats.sum()), polish=n <= POLISHED * p)
+    if n <= POLISHED * p:
+        return merge(*_greedy(shape, Sigma, W, sigma2, points, n, polish=True))
+    points, weights = _large_batch(fit, shape, W, points, n, rng)
+    if n > FILLED * p or fit.minimiser.size >= CLOSED_FROM:
+        return merge(points, rounded(weights, n, rng))
+    repeats = np.floor(weights * n).astype(np.int64)
+    phi = features(points)
+    Sigma = linalg.inv(linalg.inv(Sigma) + (phi.T * repeats) @ phi / sigma2)
+    extra, more = _greedy(shape, Sigma, W, sigma2, points, n - int(repeats.sum()), polish=False)
+    return merge(np.vstack([points, extra]), np.concatenate([repeats, more]))
+
+
+def rounded(weights: Vector, n: int, rng: np.random.Generator) -> Counts:
+    """Return whole repeats that sum to n, each n·weight rounded up or down and right on average (systematic sampling).
+
+    >>> import numpy as np
+    >>> rounded(np.array([0.25, 0.5, 0.25]), 8, np.random.default_rng(0))
+    array([2, 4, 2])
+    """
+    ends = np.floor(np.cumsum(weights) / np.sum(weights) * n + rng.random())
+    ends[-1] = n
+    return np.diff(ends, prepend=0.0).astype(np.int64)
+
+
+def _large_batch(
+    fit: QuadraticFit, shape: Shape, W: Matrix, points: Matrix, n: int, rng: np.random.Generator
+) -> tuple[Matrix, Vector]:
+    """Return points and weights of a nearly optimal design: the closed form, refined for the data already there."""
+    closed, shares = closed_form_design(shape, linalg.inv(fit.hessian), fit.minimiser, 2 * len(W), rng)
+    if fit.minimiser.size >= CLOSED_FROM:
+        return project_onto_region(shape, closed), shares
+    eigenvalues, Q = linalg.eigh(W)
+    B = (Q * np.sqrt(np.maximum(eigenvalues, 0.0))).T[eigenvalues > 1e-12 * eigenvalues[-1]]
+    information = fit.sigma2 * linalg.inv(fit.covariance)
+    start = project_onto_region(shape, np.vstack([closed, points]))
+    weights = np.concatenate([CLOSED * shares, np.full(len(points), (1 - CLOSED) / len(points))])
+    criterion = Criterion(B, (information + information.T) / 2, n)
+    return refine_design(shape, criterion, start, weights, rng=rng, searches=SEARCHES)
+
+
+def merge(points: Matrix, repeats: Counts) -> tuple[Matrix, Counts]:
+    """Return distinct points and the total repeats at each.
+
+    >>> import numpy as np
+    >>> merge(np.array([[1.0], [0.0], [1.0]]), np.array([1, 2, 3]))
+    (array([[0.],
+           [1.]]), array([2, 4]))
+    """
     used = repeats > 0
-    return _merge(np.vstack([points[used], extra]), np.concatenate([repeats[used], more]))
-
-
-def _merge(points: Matrix, repeats: Counts) -> tuple[Matrix, Counts]:
-    distinct, index = np.unique(points + 0.0, axis=0, return_inverse=True)
-    return distinct, np.bincount(index.ravel(), weights=repeats).astype(np.int64)
+    distinct, index = np.unique(points[used] + 0.0, axis=0, return_inverse=True)
+    return distinct, np.bincount(index.ravel(), weights=repeats[used]).astype(np.int64)
 
 
 def _greedy(
@@ -95,8 +136,8 @@ def _greedy(
     Sigma = Sigma.copy()
     chosen = []
     SW = Sigma @ W @ Sigma
-    a = np.einsum("mp,pq,mq->m", phi, SW, phi)
-    s = np.einsum("mp,pq,mq->m", phi, Sigma, phi)
+    a = np.sum((phi @ SW) * phi, axis=1)
+    s = np.sum((phi @ Sigma) * phi, axis=1)
     for _ in range(n):
         best = points[[int(np.argmax(a / (sigma2 + s)))]]
         if polish:

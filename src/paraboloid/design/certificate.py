@@ -84,7 +84,7 @@ def robust_covariance(fit: QuadraticFit, evidence: Evidence) -> Matrix:
     n = evidence.counts[rows]
     phi = features(evidence.points[rows])
     residual = evidence.means[rows] - phi @ fit.theta
-    leverage = np.clip(n * np.einsum("mp,pq,mq->m", phi, fit.covariance, phi) / fit.sigma2, 0.0, 1.0)
+    leverage = np.clip(n * np.sum((phi @ fit.covariance) * phi, axis=1) / fit.sigma2, 0.0, 1.0)
     variance = (evidence.scatter[rows] + n * residual**2 + leverage * fit.sigma2) / n
     excess = (phi.T * (n * (variance - fit.sigma2) / fit.sigma2**2)) @ phi
     corrected = fit.covariance + fit.covariance @ excess @ fit.covariance

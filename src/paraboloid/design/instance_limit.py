@@ -7,11 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from paraboloid.core import Domain, Knob, as_domain
+from paraboloid.design.closed_form import closed_form_design
 from paraboloid.design.solver import Design, solve_design
-from paraboloid.numerics import gradient_map, random_points
+from paraboloid.numerics import gradient_map, project_onto_region, random_points
 from paraboloid.theory import instance_limit_bounds, unit_instance
 
 __all__ = ["instance_limit", "optimal_design"]
+
+SEARCHES = 100
 
 
 def optimal_design(
@@ -44,8 +47,18 @@ def optimal_design(
     d = z.size
     rng = np.random.default_rng(0)
     B = np.linalg.cholesky(np.linalg.inv(A)).T @ gradient_map(z)
-    start = [random_points(where.shape, 3 * B.shape[1], d, rng), np.zeros((1, d)), np.eye(d), -np.eye(d), z[None, :]]
-    design = solve_design(where.shape, B, start=np.unique(np.vstack(start) + 0.0, axis=0), rng=rng, gap=gap)
+    start, weights = closed_form_design(where.shape, np.linalg.inv(A), z, 4 * B.shape[1], rng)
+    others = [random_points(where.shape, 3 * B.shape[1], d, rng), np.zeros((1, d)), np.eye(d), -np.eye(d), z[None, :]]
+    more = np.unique(np.vstack(others) + 0.0, axis=0)
+    design = solve_design(
+        where.shape,
+        B,
+        start=project_onto_region(where.shape, np.vstack([start, more])),
+        start_weights=np.concatenate([0.9 * weights, np.full(len(more), 0.1 / len(more))]),
+        rng=rng,
+        gap=gap,
+        searches=SEARCHES,
+    )
     # Where the best design leaves part of H unmeasured, M is singular and the equivalence theorem certifies nothing
     # near it; the closed-form lower bound then does (it is exact at the centre of the ball, for example).
     lower, _ = instance_limit_bounds(hessian, minimiser, where)

@@ -1,12 +1,13 @@
 """Optimal design with data already taken: minimise tr(W (M₀ + n·M(ξ))⁻¹) over designs ξ, with a certificate.
 
-Multiplicative weights on a growing set of candidates; new candidates are local maxima of the sensitivity
-ψ(z) = φᵀM⁻¹WM⁻¹φ, found by projected ascent. By convexity
+Multiplicative weights on a growing set of candidates; new candidates are local maxima of the sensitivity |Kφ(z)|²,
+K = B M⁻¹, found by projected ascent. The certificate is the dual of the equivalence theorem: for every K (r, p)
 
-    F(ξ) - F* ≤ n (max_z ψ(z) - ∫ψ dξ),
+    F* ≥ (tr KBᵀ)² / (tr K M₀Kᵀ + n max_z |Kφ(z)|²),
 
-the equivalence theorem: at the optimum ψ is largest on the support. The maximum over z is searched from many starts, so
-the certificate is as good as that search.
+with equality at the optimum. The running mean of K over the iterations gives a far better bound than the last K: the
+peaks of single iterates lie at different places. The maximum over z is searched from many starts, so the certificate is
+as good as that search.
 
 ==================  ======================  =========================================================
 symbol              code                    meaning
@@ -28,14 +29,16 @@ from scipy import linalg
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import features, project_onto_region, random_points, upper_triangle
 
-__all__ = ["Design", "ascend", "solve_design"]
+__all__ = ["Criterion", "Design", "ascend", "refine_design", "solve_design"]
 
 Climb: TypeAlias = Callable[[Matrix], tuple[Vector, Matrix]]
 """From features (m, p) to heights (m,) and half their derivative by the features (m, p)."""
 
 POWER = 0.8  # of the multiplicative step; 1 oscillates when M₀ is large, smaller is slower (SMALL-BUDGETS.md)
 INNER_STEPS = 30  # weight updates between searches for new candidates
+REFINING_STEPS = 15
 ASCENT_STEPS = 25
+FRESH = 0.2  # weight of the newest K in the running mean
 KEPT = 1e-7  # of the largest weight: smaller masses are dropped; larger thresholds stall the dual (SMALL-BUDGETS.md)
 
 
@@ -54,6 +57,7 @@ def solve_design(
     B: Matrix,
     *,
     start: Matrix,
+    start_weights: Vector | None = None,
     rng: np.random.Generator,
     M0: Matrix | None = None,
     n: float = 1.0,
@@ -69,35 +73,100 @@ def solve_design(
     >>> round(design.value, 3), design.gap <= 0.02
     (1.0, True)
     """
-    points = start
-    d = points.shape[1]
-    weights = np.full(len(points), 1 / len(points))
-    fixed = np.zeros((B.shape[1], B.shape[1])) if M0 is None else M0
+    d = start.shape[1]
+    points, weights = _distinct(start, np.full(len(start), 1 / len(start)) if start_weights is None else start_weights)
+    criterion = Criterion(B, np.zeros((B.shape[1], B.shape[1])) if M0 is None else M0, n)
+    mean_K: Matrix | None = None
     for search in range(searches):
         phi = features(points)
-        for _ in range(INNER_STEPS):
-            K, value = _sensitivity(fixed + n * (phi.T * weights) @ phi, B)
+        weights = criterion.settled(phi, weights, INNER_STEPS)
+        K, value = criterion.sensitivity(phi, weights)
+        mean_K = K / value if mean_K is None else (1 - FRESH) * mean_K + FRESH * K / value
+        psi = np.sum((phi @ K.T) ** 2, axis=1)
+        starts = np.vstack([points[np.argsort(psi)[-2 * d :]], _anywhere(shape, d, 2, rng)])
+        found, height = ascend(shape, squared_length(K), starts)
+        found_mean, height_mean = ascend(shape, squared_length(mean_K), found)
+        bounds = [criterion.bound(K, float(height.max())), criterion.bound(mean_K, float(height_mean.max()))]
+        loss = value / max(bounds) - 1
+        if loss <= gap or search == searches - 1:
+            dual = (K, mean_K)[int(np.argmax(bounds))]
+            everywhere = np.vstack([points, found, found_mean, _anywhere(shape, d, 10, rng)])
+            peaks, heights = ascend(shape, squared_length(dual), everywhere)
+            loss = value / criterion.bound(dual, float(heights.max())) - 1
+            if loss <= gap or search == searches - 1:
+                break
+            found_mean, height_mean = peaks[np.argsort(heights)[-4 * d :]], np.sort(heights)[-4 * d :]
+        new = np.vstack([found[height > float(weights @ psi)], found_mean[height_mean > np.median(height_mean)]])
+        points, weights = _with_new(shape, points, weights, new)
+    return Design(points, weights, value, max(0.0, loss))
+
+
+def refine_design(
+    shape: Shape, criterion: "Criterion", points: Matrix, weights: Vector, *, rng: np.random.Generator, searches: int
+) -> tuple[Matrix, Vector]:
+    """Return a better design after a few searches for new points, without a certificate: what a batch needs.
+
+    >>> import numpy as np
+    >>> criterion = Criterion(np.array([[0.0, 1.0, 0.0]]), np.zeros((3, 3)), 1.0)  # the slope at the centre of a line
+    >>> start = np.linspace(-0.9, 0.9, 5)[:, None]
+    >>> rng = np.random.default_rng(0)
+    >>> points, weights = refine_design(Shape.BOX, criterion, start, np.full(5, 0.2), rng=rng, searches=5)
+    >>> bool(weights[np.abs(points[:, 0]) == 1].sum() > 0.9)
+    True
+    """
+    d = points.shape[1]
+    points, weights = _distinct(points, weights)
+    weights = criterion.settled(features(points), weights, REFINING_STEPS)
+    for _ in range(searches):
+        phi = features(points)
+        K, _ = criterion.sensitivity(phi, weights)
+        psi = np.sum((phi @ K.T) ** 2, axis=1)
+        starts = np.vstack([points[np.argsort(psi)[-2 * d :]], _anywhere(shape, d, 1, rng)])
+        found, height = ascend(shape, squared_length(K), starts)
+        points, weights = _with_new(shape, points, weights, found[height > float(weights @ psi)])
+        weights = criterion.settled(features(points), weights, REFINING_STEPS)
+    return points, weights
+
+
+def _distinct(points: Matrix, weights: Vector) -> tuple[Matrix, Vector]:
+    distinct, index = np.unique(points + 0.0, axis=0, return_inverse=True)
+    return distinct, np.bincount(index.ravel(), weights=weights)
+
+
+def _anywhere(shape: Shape, d: int, times: int, rng: np.random.Generator) -> Matrix:
+    """Return random points of the edge and of the inside, so many times d of each."""
+    inside = project_onto_region(shape, rng.uniform(-1, 1, (times * d, d)))
+    return np.vstack([random_points(shape, times * d, d, rng), inside])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Criterion:
+    """F(ξ) = tr(B (M₀ + n·M(ξ))⁻¹ Bᵀ)."""
+
+    B: Matrix
+    M0: Matrix
+    n: float
+
+    def sensitivity(self, phi: Matrix, weights: Vector) -> tuple[Matrix, float]:
+        """Return K = B M⁻¹ and F; the gain of weight at z is n|Kφ(z)|²."""
+        M = self.M0 + self.n * (phi.T * weights) @ phi
+        scale = 1 / np.sqrt(np.diag(M))  # unit diagonal: coefficients may differ by many orders of magnitude
+        factor = linalg.cho_factor(scale[:, None] * M * scale + 1e-13 * np.eye(len(M)), check_finite=False)
+        K = (scale[:, None] * linalg.cho_solve(factor, scale[:, None] * self.B.T, check_finite=False)).T
+        return K, float(np.sum(K * self.B))
+
+    def settled(self, phi: Matrix, weights: Vector, steps: int) -> Vector:
+        """Return the weights after some multiplicative steps; each lowers F."""
+        for _ in range(steps):
+            K, _ = self.sensitivity(phi, weights)
             psi = np.sum((phi @ K.T) ** 2, axis=1)
             weights = weights * (psi / psi.max()) ** POWER
             weights /= weights.sum()
-        K, value = _sensitivity(fixed + n * (phi.T * weights) @ phi, B)
-        psi = np.sum((phi @ K.T) ** 2, axis=1)
-        best = np.argsort(psi)[-2 * d :]
-        starts = np.vstack([points[best], random_points(shape, 4 * d, d, rng), rng.uniform(-1, 1, (2 * d, d))])
-        found, height = ascend(shape, squared_length(K), project_onto_region(shape, starts))
-        loss = n * (max(float(height.max()), float(psi.max())) - float(weights @ psi)) / value
-        if loss <= gap or search == searches - 1:
-            break
-        points, weights = _with_new(shape, points, weights, found[height > float(weights @ psi)])
-    return Design(points, weights, value, max(0.0, float(loss)))
+        return weights
 
-
-def _sensitivity(M: Matrix, B: Matrix) -> tuple[Matrix, float]:
-    """Return K = B M⁻¹ and tr(B M⁻¹ Bᵀ); ψ(z) = |K φ(z)|²."""
-    scale = 1 / np.sqrt(np.diag(M))  # unit diagonal: coefficients may differ by many orders of magnitude
-    factor = linalg.cho_factor(scale[:, None] * M * scale + 1e-13 * np.eye(len(M)), check_finite=False)
-    K = (scale[:, None] * linalg.cho_solve(factor, scale[:, None] * B.T, check_finite=False)).T
-    return K, float(np.sum(K * B))
+    def bound(self, K: Matrix, highest: float) -> float:
+        """Return the dual bound of K, whose greatest sensitivity over the region is ``highest``."""
+        return float(np.sum(K * self.B)) ** 2 / (float(np.sum((K @ self.M0) * K)) + self.n * highest)
 
 
 def _with_new(shape: Shape, points: Matrix, weights: Vector, found: Matrix) -> tuple[Matrix, Vector]:

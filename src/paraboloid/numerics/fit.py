@@ -19,7 +19,7 @@ M, v                ``M``, ``v``            Σ n φφᵀ and Σ n φ ȳ over dis
 ==================  ======================  =====================================================
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -83,6 +83,17 @@ class QuadraticFit:
     def value(self, z: Vector) -> float:
         """Return the model's value at a point in unit coordinates."""
         return float(features(z[None, :])[0] @ self.theta)
+
+    def expecting(self, points: Matrix) -> "QuadraticFit":
+        """Return the fit with the covariance that one measurement more at each of the points (m, d) will leave."""
+        if len(points) == 0:
+            return self
+        phi = features(points)
+        reach = phi @ self.covariance
+        covariance = self.covariance - reach.T @ linalg.solve(
+            self.sigma2 * np.eye(len(points)) + reach @ phi.T, reach, assume_a="pos"
+        )
+        return replace(self, covariance=(covariance + covariance.T) / 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,10 +172,22 @@ def _noise_floor(phi: Matrix, y: Vector, counts: Vector, scatter: Vector) -> flo
     n, p = int(counts.sum()), phi.shape[1]
     if n < p + 2:
         return NOISE_FLOOR
+    theta, rank = _least_squares(phi, y, counts)
+    left_over = float(counts @ (y - phi @ theta) ** 2 + scatter.sum()) / max(n - rank, 1)
+    return max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
+
+
+def _least_squares(phi: Matrix, y: Vector, counts: Vector) -> tuple[Vector, int]:
+    """Return the weighted least-squares coefficients and the rank of the problem."""
+    p = phi.shape[1]
+    if len(phi) > ONE_START * p:  # the normal equations are ten times faster, and well determined by then
+        try:
+            return linalg.solve((phi.T * counts) @ phi, phi.T @ (counts * y), assume_a="pos"), p
+        except linalg.LinAlgError:
+            pass
     root = np.sqrt(counts)
     theta, _, rank, _ = np.linalg.lstsq(phi * root[:, None], y * root, rcond=None)
-    left_over = float(counts @ (y - phi @ theta) ** 2 + scatter.sum()) / max(n - int(rank), 1)
-    return max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
+    return theta, int(rank)
 
 
 def _moments(phi: Matrix, y: Vector, weights: Vector, scatter: float) -> tuple[Matrix, Vector, float]:

@@ -31,7 +31,7 @@ def fit_saddle(evidence: Evidence, shape: Shape) -> QuadraticFit | None:
     p = n_terms(d)
     n = evidence.n_measurements
     phi = features(evidence.points[rows])
-    if n <= p + 1 or np.linalg.matrix_rank(phi) < p:
+    if n <= p + 1 or len(phi) < p or _is_singular(phi):
         return None
     y = evidence.means[rows]
     shift = float(y.mean())
@@ -45,6 +45,13 @@ def fit_saddle(evidence: Evidence, shape: Shape) -> QuadraticFit | None:
     minimiser = minimise_on_ball(H, b) if shape is Shape.BALL else lowest_in_box(H, b)
     theta[0] += shift
     return QuadraticFit(theta, covariance, sigma2, float(n - p), minimiser)
+
+
+def _is_singular(phi: Matrix) -> bool:
+    """Tell whether the points leave some coefficient undetermined; far cheaper than the rank of φ."""
+    gram = phi.T @ phi
+    scale = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    return bool(linalg.eigvalsh(scale[:, None] * gram * scale, subset_by_index=(0, 0))[0] < 1e-13)
 
 
 def _least_squares(evidence: Evidence, phi: Matrix, y: Vector) -> tuple[Vector, Matrix, float]:
