@@ -140,3 +140,32 @@ def test_evidence_is_not_changed_by_adding_to_it() -> None:
     first.with_measurements(PLACES, Measurements.from_values([[9.0], [9.0], [9.0]]))
     after = [first.points, first.counts, first.means, first.scatter]
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+
+
+def test_single_values_are_kept_in_any_order_and_grouped_beyond_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.choice([-1.0, 0.0, 1.0], (400, 1))
+    y = rng.standard_normal((400, 1))
+    order = rng.permutation(400)
+    one = Evidence.empty(1).with_measurements(points, Measurements.from_values(y))
+    other = Evidence.empty(1).with_measurements(points[order], Measurements.from_values(y[order]))
+    assert one.sample is not None and other.sample is not None
+    np.testing.assert_array_equal(one.sample.values, other.sample.values)
+    assert one.sample.n_values == 400
+
+    monkeypatch.setattr("paraboloid.core.evidence.MOST_VALUES", 300)
+    grouped = Evidence.empty(1).with_measurements(points, Measurements.from_values(y)).sample
+    assert grouped is not None
+    assert grouped.n_values == 400
+    assert len(grouped.values) <= 3 * 64
+    for row in range(3):
+        of_row = grouped.rows == row
+        mean = float(grouped.counts[of_row] @ grouped.values[of_row]) / float(grouped.counts[of_row].sum())
+        assert mean == pytest.approx(one.means[row])
+
+
+def test_a_summary_without_single_values_ends_the_sample() -> None:
+    evidence = Evidence.empty(1).with_measurements([[0.0]], Measurements.from_values([[1.0, 2.0]]))
+    assert evidence.sample is not None
+    summary = Measurements(np.array([2]), np.array([1.0]), np.array([0.5]))
+    assert evidence.with_measurements([[0.0]], summary).sample is None

@@ -44,7 +44,7 @@ from paraboloid.core import (
     measure,
 )
 from paraboloid.design import Quality, assess, away_from_failures, merge, next_batch, pilot, without_bound
-from paraboloid.numerics import QuadraticFit, fit_quadratic, fit_saddle, n_terms
+from paraboloid.numerics import Limited, QuadraticFit, fit_quadratic, fit_saddle, limit_tails, n_terms
 from paraboloid.theory import instance_limit_bounds
 
 __all__ = ["adaptive", "conclude", "propose"]
@@ -199,6 +199,7 @@ def _size_for_accuracy(taken: int, c: Constants, evidence: Evidence, first: int)
 
 
 def _regret_bound(evidence: Evidence, c: Constants) -> float:
+    evidence = limit_tails(evidence, c.domain.shape).evidence
     fit = fit_quadratic(evidence, c.domain.shape)
     return assess(fit, evidence, c.domain.shape, c.confidence).regret_bound
 
@@ -221,7 +222,7 @@ def propose(
         beginning = pilot(shape, d, len(waiting) + n, np.random.default_rng([seed, evidence.n_attempts]))
         return merge(beginning[len(waiting) :], np.ones(n, dtype=np.int64))
     rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
-    fit = fit_quadratic(evidence, shape)
+    fit = fit_quadratic(limit_tails(evidence, shape).evidence, shape)
     points, repeats = next_batch(fit.expecting(waiting), shape, n, rng)
     return away_from_failures(points, evidence, fit.minimiser), repeats
 
@@ -241,6 +242,8 @@ def conclude(
     d = domain.dimension
     if evidence.n_measurements == 0:
         raise UsageError("no measurement gave a value, so there is no answer. See why they failed, and try again.")
+    limited = limit_tails(evidence, domain.shape)
+    evidence = limited.evidence
     fit = fit_quadratic(evidence, domain.shape)
     _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, d))
     quality = assess(fit, evidence, domain.shape, confidence)
@@ -260,7 +263,7 @@ def conclude(
         hess_eig_se=quality.eigenvalue_se,
         sigma=math.sqrt(fit.sigma2),
         regret_unit=fit.sigma2 * limit,
-        caveats=_caveats(fit, quality, domain),
+        caveats=(*_caveats(fit, quality, domain), *_outliers(limited)),
     )
     x = domain.from_unit(fit.minimiser)
     covariance = jacobian @ quality.z_covariance @ jacobian.T
@@ -291,6 +294,15 @@ def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain) -> tuple[str, 
     if not np.isfinite(quality.regret_bound) and not found:
         found.append("too few measurements for a bound; measure more.")
     return tuple(found)
+
+
+def _outliers(limited: Limited) -> tuple[str, ...]:
+    """Return a sentence about values far from all others, if there are any."""
+    if not limited.n_far:
+        return ()
+    far = "1 value lies" if limited.n_far == 1 else f"{limited.n_far} values lie"
+    done = "its effect was" if limited.n_far == 1 else "their effect was"
+    return (f"{far} far from the fit ({done} limited to {limited.weight:.0%}); look whether something went wrong.",)
 
 
 def _named(direction: np.ndarray[tuple[int], np.dtype[np.float64]], domain: Domain) -> str:

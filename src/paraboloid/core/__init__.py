@@ -12,7 +12,7 @@ from paraboloid.core.checks import (
 )
 from paraboloid.core.domain import Ball, Box, Domain, Knob, Shape, as_domain
 from paraboloid.core.errors import MeasurementError, ParaboloidError, ReplayMismatch, UsageError
-from paraboloid.core.evidence import Evidence
+from paraboloid.core.evidence import Evidence, Sample
 from paraboloid.core.experiment import Experiment, Measurements
 from paraboloid.core.procedure import Log, Procedure, Steps, check_answer, measure
 from paraboloid.core.result import Certificate, Estimate, Result, Status
@@ -35,6 +35,7 @@ __all__ = [
     "Procedure",
     "ReplayMismatch",
     "Result",
+    "Sample",
     "Shape",
     "Status",
     "Steps",

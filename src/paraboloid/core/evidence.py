@@ -1,5 +1,6 @@
 """All that has been measured, in unit coordinates: distinct points with counts, means and scatter, in any order."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,55 @@ from paraboloid.core.arrays import Counts, Matrix, Vector
 from paraboloid.core.errors import UsageError
 from paraboloid.core.experiment import Measurements
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "Sample"]
+
+MOST_VALUES = 2**17  # single values kept; beyond, those of a point are grouped
+GROUPS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Single values: the row of `Evidence` each belongs to, the value, and how many it stands for, shape (n,) each.
+
+    >>> Sample(np.array([0, 0]), np.array([1.5, 2.5]), np.array([1, 1])).n_values
+    2
+    """
+
+    rows: Counts
+    values: Vector
+    counts: Counts
+
+    @property
+    def n_values(self) -> int:
+        """Number of single measurements."""
+        return int(self.counts.sum())
+
+    @classmethod
+    def of(cls, rows: Sequence[Vector]) -> "Sample":
+        """Return the sample of the single values of each row."""
+        index = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        values = np.concatenate([np.zeros(0), *rows])
+        return cls(index, values, np.ones(len(values), dtype=np.int64))
+
+    def joined(self, other: "Sample", renumbered: Counts, n_rows: int) -> "Sample":
+        """Return both samples together; ``other`` follows after row ``n_rows``, then all rows are renumbered."""
+        rows = renumbered[np.concatenate([self.rows, other.rows + n_rows])]
+        values, counts = np.concatenate([self.values, other.values]), np.concatenate([self.counts, other.counts])
+        order = np.lexsort((values, rows))  # sorted, so that the order in which they came does not matter
+        joined = Sample(rows[order], values[order], counts[order])
+        return joined if len(rows) <= MOST_VALUES else joined._grouped()
+
+    def _grouped(self) -> "Sample":
+        """Return the sample with at most 64 groups of neighbouring values in each row, each group by its mean."""
+        rows, values, counts = self.rows, self.values, self.counts
+        total = np.bincount(rows, weights=counts)
+        before = np.cumsum(counts) - counts - (np.cumsum(total) - total)[rows]
+        group = rows * GROUPS + np.minimum((before * GROUPS / total[rows]).astype(np.int64), GROUPS - 1)
+        _, index = np.unique(group, return_inverse=True)
+        merged = np.bincount(index, weights=counts)
+        mean = np.bincount(index, weights=counts * values) / merged
+        first = np.searchsorted(index, np.arange(len(merged)))
+        return Sample(rows[first], mean, merged.astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +78,8 @@ class Evidence:
         Of the values at each point, shape (m,).
     precision
         Sum of 1/sem² at each point, shape (m,), zero where standard errors are unknown.
+    sample
+        The single values, while all of them are at hand; only needed to see heavy tails.
 
     Examples
     --------
@@ -45,12 +96,13 @@ class Evidence:
     means: Vector
     scatter: Vector
     precision: Vector
+    sample: Sample | None = None
 
     @classmethod
     def empty(cls, dimension: int) -> "Evidence":
         """Return the evidence before anything was measured."""
         nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
-        return cls(np.zeros((0, dimension)), none, none, nothing, nothing, nothing)
+        return cls(np.zeros((0, dimension)), none, none, nothing, nothing, nothing, Sample(none, nothing, none))
 
     @property
     def dimension(self) -> int:
@@ -85,11 +137,22 @@ class Evidence:
             np.concatenate([self.means, measurements.means]),
             np.concatenate([self.scatter, measurements.scatter]),
             np.concatenate([self.precision, none if precision is None else precision]),
+            None
+            if self.sample is None or measurements.values is None
+            else (self.sample, Sample.of(measurements.values)),
+            len(self.points),
         )
 
     @staticmethod
     def _merged(
-        points: Matrix, counts: Counts, failures: Counts, means: Vector, scatter: Vector, precision: Vector
+        points: Matrix,
+        counts: Counts,
+        failures: Counts,
+        means: Vector,
+        scatter: Vector,
+        precision: Vector,
+        samples: tuple[Sample, Sample] | None,
+        n_rows: int,
     ) -> "Evidence":
         # A point measured both with and without known standard errors stays two rows: they are weighted differently.
         known = (precision > 0).astype(np.float64)
@@ -113,4 +176,5 @@ class Evidence:
             mean + shift,
             spread,
             total(precision),
+            None if samples is None else samples[0].joined(samples[1], index, n_rows),
         )

@@ -10,12 +10,9 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.theory.instance_limit import (
-    axis_complement,
-    equator_value,
-    line_geometry,
-    mirrored_value,
-)
+from paraboloid.theory.instance_limit_box import mirrored_value
+from paraboloid.theory.instance_limit_equator import line_design
+from paraboloid.theory.instance_limit_tilt import axis_complement, ball_slopes, equator_tilt
 
 __all__ = ["closed_form_design"]
 
@@ -41,27 +38,22 @@ def _spread_equator(C: Matrix, z: Vector, n: int, rng: np.random.Generator) -> t
     if rho < 1e-9:
         return _spread_pairs(C, np.eye(z.size), np.zeros((1, z.size)), np.ones(1), 1.0, n, rng)
     u = z / np.linalg.norm(z)
-    N = axis_complement(u)
-    along = float(u @ C @ u)
-    _, mu = equator_value(C, u, rho)
-    m = mu * (N.T @ C @ u) / along
-    line, line_weights, variance = _line(rho, u, N @ m)
-    share = np.sqrt(along * variance * (1 + float(m @ m)))
+    N, m = axis_complement(u), equator_tilt(C, u, rho)
+    line, coefficients = line_design(rho, u, N @ m)
+    line_shares = np.sqrt(float(u @ C @ u)) * np.abs(coefficients)
     if m.size == 0:
-        return line, line_weights
+        return line, line_shares / line_shares.sum()
     tilted = N.T - np.outer(m, u)
-    across = tilted @ C @ tilted.T
-    root_trace = float(np.sum(np.sqrt(np.maximum(np.linalg.eigvalsh(across), 0.0))))
-    if rho <= np.sqrt(0.5):
+    across: Matrix = tilted @ C @ tilted.T
+    half = np.sqrt(0.5)
+    if rho <= half:
         centres, masses, reach = rho * u[None, :], np.ones(1), np.sqrt(1 - rho**2)
-        slope = 1 / reach
-    else:  # pairs about ±u/√2; the slope at ρ is an affine combination of theirs
-        h = np.sqrt(0.5)
-        centres, masses, reach, slope = np.outer([h, -h], u), np.array([rho + h, rho - h]) / (2 * rho), h, 2 * rho
+    else:  # the slope at ρu is an affine combination of those at ±u/√2
+        centres, masses, reach = np.outer([half, -half], u), np.array([rho + half, rho - half]) / (2 * rho), half
     pairs, weights = _spread_pairs(across, N, centres, masses, float(reach), n, rng)
-    pair_share = slope * root_trace
-    total = share + pair_share
-    return np.vstack([pairs, line]), np.concatenate([weights * pair_share / total, line_weights * share / total])
+    root_trace = float(np.sum(np.sqrt(np.maximum(np.linalg.eigvalsh(across), 0.0))))
+    shares = np.concatenate([ball_slopes(rho)[0] * root_trace * weights, line_shares])
+    return np.vstack([pairs, line]), shares / shares.sum()
 
 
 def _spread_pairs(
@@ -82,20 +74,6 @@ def _balanced_signs(n: int, d: int, rng: np.random.Generator) -> Matrix:
     flips = np.where(rng.random((max(1, round(n / len(block))), 1, d)) < 0.5, -1.0, 1.0)
     signs: Matrix = (block * flips).reshape(-1, d)
     return signs
-
-
-def _line(rho: float, u: Vector, tilt: Vector) -> tuple[Matrix, Vector, float]:
-    """Return points and weights of the best design for the slope at ρu along u + tilt, and its variance."""
-    size = float(np.sqrt(1 + tilt @ tilt))
-    direction = (u + tilt) / size
-    a, h = line_geometry(rho, tilt)
-    middle = rho * u - a * direction
-    if a <= h / 2:
-        at, weights, variance = np.array([h, 2 * a - h]), np.array([0.5, 0.5]), (h - a) ** -2
-    else:
-        at, variance = np.array([h, 0.0, -h]), 16 * a**2 / h**4
-        weights = np.array([a / h**2 + 1 / (2 * h), 2 * a / h**2, a / h**2 - 1 / (2 * h)])
-    return middle + np.outer(at, direction), weights / weights.sum(), float(variance)
 
 
 def _mirrored_signs(C: Matrix, z: Vector, n: int, rng: np.random.Generator) -> tuple[Matrix, Vector]:

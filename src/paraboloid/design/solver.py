@@ -74,7 +74,9 @@ def solve_design(
     (1.0, True)
     """
     d = start.shape[1]
-    points, weights = _distinct(start, np.full(len(start), 1 / len(start)) if start_weights is None else start_weights)
+    points, weights = distinct_points(
+        start, np.full(len(start), 1 / len(start)) if start_weights is None else start_weights
+    )
     criterion = Criterion(B, np.zeros((B.shape[1], B.shape[1])) if M0 is None else M0, n)
     mean_K: Matrix | None = None
     for search in range(searches):
@@ -115,7 +117,7 @@ def refine_design(
     True
     """
     d = points.shape[1]
-    points, weights = _distinct(points, weights)
+    points, weights = distinct_points(points, weights)
     weights = criterion.settled(features(points), weights, REFINING_STEPS)
     for _ in range(searches):
         phi = features(points)
@@ -128,9 +130,10 @@ def refine_design(
     return points, weights
 
 
-def _distinct(points: Matrix, weights: Vector) -> tuple[Matrix, Vector]:
+def distinct_points(points: Matrix, weights: Vector) -> tuple[Matrix, Vector]:
+    """Return each point once, with the sum of its weights."""
     distinct, index = np.unique(points + 0.0, axis=0, return_inverse=True)
-    return distinct, np.bincount(index.ravel(), weights=weights)
+    return distinct, np.bincount(index.ravel(), weights=weights).astype(np.float64)
 
 
 def _anywhere(shape: Shape, d: int, times: int, rng: np.random.Generator) -> Matrix:

@@ -14,11 +14,13 @@ from paraboloid.numerics.quadratic_model import (
 from paraboloid.numerics.quantisation import QuantisedSum, Quantiser, quantise
 from paraboloid.numerics.region import minimise_on_region, project_onto_region, random_points
 from paraboloid.numerics.saddle import fit_saddle
+from paraboloid.numerics.tails import Limited, limit_tails
 from paraboloid.numerics.truncation import AS_PRINTED, CENTRED, Truncation, median_of_means, truncated_mean
 
 __all__ = [
     "AS_PRINTED",
     "CENTRED",
+    "Limited",
     "QuadraticFit",
     "QuantisedSum",
     "Quantiser",
@@ -27,6 +29,7 @@ __all__ = [
     "fit_quadratic",
     "fit_saddle",
     "gradient_map",
+    "limit_tails",
     "matrix_to_vector",
     "median_of_means",
     "minimise_on_ball",

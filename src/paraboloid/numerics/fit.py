@@ -182,12 +182,13 @@ def _least_squares(phi: Matrix, y: Vector, counts: Vector) -> tuple[Vector, int]
     p = phi.shape[1]
     if len(phi) > ONE_START * p:  # the normal equations are ten times faster, and well determined by then
         try:
-            return linalg.solve((phi.T * counts) @ phi, phi.T @ (counts * y), assume_a="pos"), p
+            solution: Vector = linalg.solve((phi.T * counts) @ phi, phi.T @ (counts * y), assume_a="pos")
+            return solution, p
         except linalg.LinAlgError:
             pass
     root = np.sqrt(counts)
     theta, _, rank, _ = np.linalg.lstsq(phi * root[:, None], y * root, rcond=None)
-    return theta, int(rank)
+    return theta.astype(np.float64), int(rank)
 
 
 def _moments(phi: Matrix, y: Vector, weights: Vector, scatter: float) -> tuple[Matrix, Vector, float]:

@@ -63,9 +63,10 @@ def simulate(
 
 def _measure(experiment: Experiment, problem: Simulable, rng: np.random.Generator) -> Measurements:
     repeats = experiment.repeats
-    if np.all(repeats == repeats[0]) and (experiment.needs_values or experiment.n_measurements <= BLOCK):
+    is_small = experiment.n_measurements <= BLOCK
+    if np.all(repeats == repeats[0]) and (experiment.needs_values or is_small):
         return Measurements.from_values(problem.measure(experiment.points, int(repeats[0]), rng))
-    if experiment.needs_values:
+    if experiment.needs_values or is_small:
         rows = [
             problem.measure(point[None, :], int(n), rng)[0] for point, n in zip(experiment.points, repeats, strict=True)
         ]

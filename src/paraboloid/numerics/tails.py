@@ -1,0 +1,208 @@
+"""Heavy tails: what single values far from the fit may do to it, limited where that is safe.
+
+Least squares is unbiased for any noise of mean zero, but pays for every far value. Huber's estimate limits residuals to
+±k·s and needs a third of the measurements where tails are heavy; it shifts all values alike if the noise is skewed and
+the same everywhere, which leaves the minimiser where it is, but it is biased if the skew changes over the domain. So
+both are computed, and the data say which may be used:
+
+1. If limiting does not lower the variance by a fifth at least, nothing is limited.
+2. The difference of the two estimates of the gradient at the minimiser has mean zero where Huber's is unbiased. With
+   its estimated covariance it gives q, which is then χ² with d degrees of freedom, and grows like n where it is biased
+   (Hausman's test). Values are limited with weight min(1, d/q).
+
+The bias that remains is at most w√q = min(√q, d/√q) ≤ √d standard errors of the difference, for any noise and any n,
+and vanishes as n grows: regret · n stays bounded.
+
+==================  ======================  =========================================================
+symbol              code                    meaning
+==================  ======================  =========================================================
+r, s                ``r``, ``s``            residuals of single values, their scale (median of |r|/0.6745)
+k                   ``HUBER``               limit in units of s; 1.345 costs 5 % at the normal law
+ψ/ψ̄'                ``limited``             limited residuals, scaled so that their mean is as steep as that of r
+q                   ``q``                   Hausman's statistic
+w                   ``weight``              share of the limited residuals in what is fitted
+==================  ======================  =========================================================
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import linalg
+
+from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
+from paraboloid.numerics.region import minimise_on_region
+
+__all__ = ["Limited", "limit_tails"]
+
+HUBER = 1.345
+ENOUGH = 2  # times p measurements; with fewer, residuals say nothing of the tails
+WORTH = 0.8  # of the variance: limiting must bring it below this
+FAR = 8.0  # scales s beyond which a value is named an outlier
+ROUNDING = 1e-9  # of the values' spread: residuals below it are rounding, not noise
+STEPS = 100
+TOLERANCE = 1e-3  # of a standard error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limited:
+    """Evidence with its far values limited, how far that was done, and how many were far.
+
+    Parameters
+    ----------
+    evidence
+        To fit in place of the raw one; the same where nothing was limited.
+    weight
+        Between 0 (nothing was limited) and 1.
+    n_far
+        Number of single values more than 8 scales from the fit.
+
+    Examples
+    --------
+    >>> Limited(Evidence.empty(1), 0.0, 0).n_far
+    0
+    """
+
+    evidence: Evidence
+    weight: float
+    n_far: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """Single values, and the features of the points they were measured at."""
+
+    phi: Matrix
+    row: np.ndarray[tuple[int], np.dtype[np.int64]]
+    y: Vector
+    count: Vector
+    n: float
+    inverse: Matrix
+    dimension: int
+
+    def residuals(self, theta: Vector) -> Vector:
+        return self.y - (self.phi @ theta)[self.row]
+
+    def solve(self, residuals: Vector) -> Vector:
+        """Return the least-squares coefficients of residuals of single values."""
+        total = np.bincount(self.row, weights=self.count * residuals, minlength=len(self.phi))
+        return self.inverse @ (self.phi.T @ total)
+
+    def reweighted(self, weights: Vector) -> Vector:
+        """Return the least-squares coefficients when single values have these weights."""
+        weight = np.bincount(self.row, weights=self.count * weights, minlength=len(self.phi))
+        total = np.bincount(self.row, weights=self.count * weights * self.y, minlength=len(self.phi))
+        M = (self.phi.T * weight) @ self.phi
+        scale = 1 / np.sqrt(np.maximum(np.diag(M), 1e-300))
+        scaled = scale[:, None] * M * scale
+        scaled[np.diag_indices_from(scaled)] += 1e-13
+        solution: Vector = scale * linalg.solve(scaled, scale * (self.phi.T @ total), assume_a="pos")
+        return solution
+
+
+def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
+    """Return the evidence with far values limited as far as that is safe.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.tile(np.linspace(-1, 1, 9), 4)[:, None]
+    >>> y = z**2 + 0.01 * np.random.default_rng(0).standard_normal(z.shape)
+    >>> y[3] = 1e6
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> limited = limit_tails(evidence, Shape.BOX)
+    >>> limited.weight, limited.n_far, float(np.abs(limited.evidence.means).max().round(1))
+    (1.0, 1, 1.0)
+    """
+    nothing = Limited(evidence, 0.0, 0)
+    values = _single_values(evidence)
+    if values is None:
+        return nothing
+    p = values.phi.shape[1]
+    plain = values.solve(values.y)
+    theta, limited, s = _huber(values, plain)
+    raw = values.residuals(plain)
+    if s == 0 or values.count @ limited**2 > WORTH * (values.count @ raw**2):
+        return nothing
+    n_far = int(values.count[np.abs(values.residuals(theta)) > FAR * s].sum())
+    weight = _weight(values, theta, limited, shape, values.n / (values.n - p))
+    blended = values.y + weight * (limited - values.residuals(theta))
+    return Limited(_with_values(evidence, values, blended), weight, n_far)
+
+
+def _single_values(evidence: Evidence) -> _Values | None:
+    """Return the single values if all are at hand, enough of them, of unknown variance, and at points enough."""
+    p = n_terms(evidence.dimension)
+    sample = evidence.sample
+    if sample is None or evidence.n_measurements < ENOUGH * p or np.any(evidence.precision > 0):
+        return None
+    phi = features(evidence.points)
+    M = (phi.T * evidence.counts) @ phi
+    scale = 1 / np.sqrt(np.maximum(np.diag(M), 1e-300))
+    try:
+        factor = linalg.cho_factor(scale[:, None] * M * scale - 1e-12 * np.eye(p), check_finite=False)
+    except linalg.LinAlgError:  # some coefficient is not determined yet
+        return None
+    inverse = scale[:, None] * linalg.cho_solve(factor, np.diag(scale), check_finite=False)
+    y = sample.values - float(np.median(sample.values))  # a common offset must not cost digits
+    return _Values(
+        phi,
+        sample.rows,
+        y,
+        sample.counts.astype(np.float64),
+        float(evidence.n_measurements),
+        inverse,
+        evidence.dimension,
+    )
+
+
+def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
+    """Return Huber's estimate by reweighting, its limited residuals ψ/ψ̄' and the scale s."""
+    size = np.sqrt(np.maximum(np.diag(values.inverse), 1e-300))
+    smallest = ROUNDING * _median(np.abs(values.y), values.count) + 1e-300
+    for _ in range(STEPS):
+        r = values.residuals(theta)
+        s = _median(np.abs(r), values.count) / 0.6745
+        if s <= smallest:
+            return theta, r, 0.0
+        following = values.reweighted(np.minimum(1.0, HUBER * s / np.maximum(np.abs(r), smallest)))
+        step, theta = following - theta, following
+        if float(np.max(np.abs(step) / size)) < TOLERANCE * s:
+            break
+    r = values.residuals(theta)
+    inside = float(values.count @ (np.abs(r) <= HUBER * s)) / values.n
+    return theta, np.clip(r, -HUBER * s, HUBER * s) / inside, s
+
+
+def _median(sizes: Vector, count: Vector) -> float:
+    order = np.argsort(sizes)
+    reached = np.cumsum(count[order])
+    return float(sizes[order][np.searchsorted(reached, reached[-1] / 2)])
+
+
+def _weight(values: _Values, theta: Vector, limited: Vector, shape: Shape, correction: float) -> float:
+    """Return w = min(1, d/q) from Hausman's statistic of the gradient at the minimiser."""
+    d = values.dimension
+    H = vector_to_matrix(theta[d + 1 :], d)
+    eigenvalues, Q = np.linalg.eigh(H)
+    H = (Q * np.maximum(eigenvalues, 1e-6 * np.abs(eigenvalues).max() + 1e-300)) @ Q.T
+    G = gradient_map(minimise_on_region(shape, H, theta[1 : d + 1]))
+    apart = values.residuals(theta) - limited
+    difference = values.solve(apart)
+    apart = apart - (values.phi @ difference)[values.row]
+    squares = np.bincount(values.row, weights=values.count * apart**2, minlength=len(values.phi))
+    lift = G @ values.inverse @ values.phi.T
+    covariance = correction * (lift * squares) @ lift.T
+    g = G @ difference
+    q = float(g @ np.linalg.pinv(covariance, hermitian=True) @ g)
+    return min(1.0, d / max(q, 1e-300))
+
+
+def _with_values(evidence: Evidence, values: _Values, y: Vector) -> Evidence:
+    """Return the evidence whose single values, relative to the common offset, are these."""
+    assert evidence.sample is not None
+    shift = float(np.median(evidence.sample.values))
+    rows, count = values.row, values.count
+    counts = np.maximum(evidence.counts, 1)
+    mean = np.bincount(rows, weights=count * y, minlength=len(counts)) / counts
+    scatter = np.bincount(rows, weights=count * (y - mean[rows]) ** 2, minlength=len(counts)).astype(np.float64)
+    return replace(evidence, means=mean + shift, scatter=scatter, sample=None)
