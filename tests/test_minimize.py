@@ -1,6 +1,9 @@
 """`minimize` and `maximize`: every field, every kind of answer that a function may give, and awkward problems."""
 
 import math
+import os
+import signal
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from decimal import Decimal
@@ -11,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
-from paraboloid import Ball, Box, Knob, MeasurementError, UsageError, maximize, minimize
+from paraboloid import Ball, Box, Knob, MeasurementError, UsageError, maximize, minimize, run
 from paraboloid.core import Domain, Vector
 
 UNIT: list[tuple[float, float]] = [(-1.0, 1.0), (-1.0, 1.0)]
@@ -272,6 +275,97 @@ def test_an_executor_gives_the_path_of_no_executor() -> None:
         assert np.array_equal(minimize(bowl, UNIT, budget=30, rng=13, executor=executor).x, plain.x)
     together = minimize(lambda x: np.array([bowl(row) for row in x]), UNIT, budget=30, rng=13, vectorized=True)
     assert np.array_equal(together.x, plain.x) and together.nfev == 30
+
+
+def keyed(x: Vector, rng: np.random.Generator) -> float:
+    """Return a value with the noise that it is given, after a time that has nothing to do with the order of calls."""
+    value = bowl(x) + 0.5 * float(rng.standard_normal())
+    time.sleep(0.003 * float(rng.random()))
+    return value
+
+
+def keyed_rows(x: Vector, rng: np.random.Generator) -> Vector:
+    """Return as many values as there are rows."""
+    return np.array([bowl(row) for row in x]) + 0.5 * rng.standard_normal(len(x))
+
+
+@pytest.mark.parametrize(("fun", "vectorized"), [(keyed, False), (keyed_rows, True)])
+def test_the_answer_does_not_depend_on_the_number_of_workers_or_their_order(fun: Any, vectorized: bool) -> None:
+    def answer(**where: Any) -> list[float]:
+        result = minimize(fun, UNIT, budget=60, rng=21, vectorized=vectorized, **where)
+        assert (result.nfev, result.nfail) == (60, 0)
+        return [*result.x, result.fun, result.regret_bound, result.sigma]
+
+    alone = answer()
+    for n_workers in (1, 2, 8):
+        with ThreadPoolExecutor(n_workers) as executor:
+            assert answer(executor=executor) == alone
+    assert answer(workers=2) == alone
+    other = minimize(fun, UNIT, budget=60, rng=22, vectorized=vectorized)
+    assert not np.any(other.x == alone[:2]), "another seed has other noise"
+
+
+def dies_once_in_a_while(x: Vector, rng: np.random.Generator) -> float:
+    if rng.random() < 0.05:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return bowl(x) + 0.5 * float(rng.standard_normal())
+
+
+def test_worker_processes_that_die_cost_attempts_and_no_measurements(caplog: pytest.LogCaptureFixture) -> None:
+    result = minimize(dies_once_in_a_while, UNIT, budget=40, rng=23, workers=2)
+    assert "died; the trial is submitted again" in caplog.text
+    assert (result.nfev, result.nfail) == (40, 0)
+    assert np.allclose(result.x, MINIMUM, atol=0.3)
+
+
+def hangs_in_a_corner(x: Vector) -> float:
+    if x[0] > 0.5 and x[1] > 0.5:
+        time.sleep(60)
+    return bowl(x)
+
+
+def test_a_measurement_that_hangs_has_failed() -> None:
+    result = minimize(hangs_in_a_corner, UNIT, budget=15, rng=24, workers=2, timeout=0.5)
+    assert result.nfev == 15 and 1 <= result.nfail <= 5
+    assert np.allclose(result.x, MINIMUM, atol=0.1)
+
+
+def test_a_lost_executor_leaves_the_answer_so_far_in_its_error() -> None:
+    executor = ThreadPoolExecutor(2)
+    with pytest.raises(run.ExecutorLost, match="takes no more work") as caught:
+        minimize(bowl, UNIT, budget=40, rng=25, executor=executor, callback=lambda so_far: executor.shutdown())
+    assert caught.value.result.stop_reason == "STOPPED" and caught.value.result.nfev >= 5
+    broken = ThreadPoolExecutor(1)
+    broken.shutdown()
+    with pytest.raises(run.ExecutorLost) as caught:
+        minimize(bowl, UNIT, budget=40, rng=25, executor=broken)
+    assert caught.value.result is None
+
+
+def test_too_many_failures_leave_the_answer_so_far_in_their_error() -> None:
+    calls = iter(range(1000))
+    with pytest.raises(run.TooManyFailures, match="measurements failed, the last one") as caught:
+        minimize(lambda x: bowl(x) if next(calls) < 6 else None, UNIT, budget=60, rng=26)
+    assert caught.value.result.nfail > caught.value.result.nfev / 2 and np.isfinite(caught.value.result.fun)
+
+
+def test_wrong_ways_to_measure_side_by_side_are_refused_before_the_function_is_called() -> None:
+    fun = Noisy()
+    with ThreadPoolExecutor(1) as executor:
+        for arguments, message in (
+            ({"workers": 2, "executor": executor}, "not both"),
+            ({"timeout": 1.0}, "cannot be ended"),
+            ({"executor": "many"}, "executor must have submit"),
+            ({"workers": 0}, "at least 1 worker"),
+            ({"workers": 1.5}, "workers must be a whole number"),
+            ({"workers": 2}, "carries a random generator"),
+        ):
+            for optimise in (minimize, maximize):
+                with pytest.raises(UsageError, match=message):
+                    optimise(fun, UNIT, budget=10, **arguments)
+        with pytest.raises(UsageError, match="cannot be sent to another process"):
+            minimize(lambda x: fun(x), UNIT, budget=10, workers=2)
+    assert fun.values == []
 
 
 def test_a_vectorized_function_may_fail_in_parts_and_must_return_one_value_each() -> None:

@@ -3,7 +3,7 @@
 import logging
 from importlib.metadata import version
 
-from paraboloid import algorithms, core, design, numerics, problems, run, theory
+from paraboloid import algorithms, core, design, numerics, problems, run, store, theory
 from paraboloid.core import (
     Ball,
     Box,
@@ -23,6 +23,7 @@ from paraboloid.core import (
 from paraboloid.design import instance_limit
 from paraboloid.minimise import maximize, minimize
 from paraboloid.planning import Plan, plan
+from paraboloid.study import Study, Trial, TrialState
 
 __version__ = version("paraboloid")
 __all__ = [
@@ -40,6 +41,9 @@ __all__ = [
     "ReplayMismatch",
     "Result",
     "Status",
+    "Study",
+    "Trial",
+    "TrialState",
     "UsageError",
     "algorithms",
     "core",
@@ -51,6 +55,7 @@ __all__ = [
     "plan",
     "problems",
     "run",
+    "store",
     "theory",
 ]
 

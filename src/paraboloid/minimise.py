@@ -1,12 +1,8 @@
 """The door for code: `minimize` measures a Python function and returns a SciPy-style result."""
 
-import logging
-import numbers
 import operator
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, fields
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -19,24 +15,18 @@ from paraboloid.core import (
     Evidence,
     Experiment,
     Knob,
-    MeasurementError,
     Measurements,
     Procedure,
     Result,
     Status,
     UsageError,
-    Vector,
     as_domain,
 )
-from paraboloid.run import Session
+from paraboloid.run import ExecutorLost, Measurer, Session, TooManyFailures
 
 __all__ = ["maximize", "minimize"]
 
-logger = logging.getLogger("paraboloid")
-
 Objective: TypeAlias = Callable[..., Any]
-MOST_FAILED = 0.5  # share of failed measurements above which a run stops, once there are FAILED_AFTER
-FAILED_AFTER = 5
 
 
 def minimize(
@@ -47,7 +37,9 @@ def minimize(
     eps: float | None = None,
     confidence: float = 0.95,
     algorithm: Callable[..., Procedure] | None = None,
-    executor: Executor | None = None,
+    executor: Any = None,
+    workers: SupportsIndex | None = None,
+    timeout: float | None = None,
     rng: int | np.random.SeedSequence | np.random.Generator | None = None,
     callback: Callable[[OptimizeResult], object] | None = None,
     vectorized: bool = False,
@@ -69,9 +61,15 @@ def minimize(
     algorithm
         Another procedure in place of `paraboloid.algorithms.adaptive`, called with its arguments.
     executor
-        Anything with ``submit``, such as a process pool; measurements of a round then run side by side.
+        Anything with ``submit``, such as a process pool or a Dask client, or a function that makes one, called again
+        if it breaks; measurements of a round then run side by side. The answer does not depend on who is first.
+    workers
+        In place of ``executor``, a number of processes; one that dies or hangs is replaced.
+    timeout
+        Seconds that one call of ``fun`` on a worker may take; then this measurement has failed.
     rng
-        Seed of the search's own choices.
+        Seed of the search's own choices, and of the noise if ``fun`` names a parameter ``rng``: each measurement is
+        then given a generator of its own.
     callback
         Called after each round with the result so far; ``StopIteration`` stops cleanly.
     vectorized
@@ -99,12 +97,20 @@ def minimize(
     >>> bool(np.all(np.abs(result.x - [0.3, -0.5]) < 0.15)), result.nfev
     (True, 100)
     """
-    return _optimise(
-        fun,
-        as_domain(domain),
-        _Options(budget, eps, confidence, algorithm or adaptive, executor, rng, callback, vectorized, data),
-        sign=1.0,
+    options = _Options(
+        budget=budget,
+        eps=eps,
+        confidence=confidence,
+        algorithm=algorithm or adaptive,
+        executor=executor,
+        workers=workers,
+        timeout=timeout,
+        rng=rng,
+        callback=callback,
+        vectorized=vectorized,
+        data=data,
     )
+    return _optimise(fun, as_domain(domain), options, sign=1.0)
 
 
 def maximize(fun: Objective, domain: Domain | Sequence[Knob | Sequence[float]], **options: Any) -> OptimizeResult:
@@ -117,11 +123,11 @@ def maximize(fun: Objective, domain: Domain | Sequence[Knob | Sequence[float]], 
     >>> round(float(result.x[0]), 2), round(result.fun, 2)
     (2.0, 5.0)
     """
-    names = {"budget", "eps", "confidence", "algorithm", "executor", "rng", "callback", "vectorized", "data"}
+    names = {field.name for field in fields(_Options)}
     unknown = set(options) - names
     if unknown:
         raise UsageError(f"maximize does not know {', '.join(sorted(unknown))}; it takes {', '.join(sorted(names))}.")
-    made = _Options(**{"confidence": 0.95, **options, "algorithm": options.get("algorithm") or adaptive})
+    made = _Options(**{**options, "algorithm": options.get("algorithm") or adaptive})
     return _optimise(fun, as_domain(domain), made, sign=-1.0)
 
 
@@ -131,7 +137,9 @@ class _Options:
     eps: float | None = None
     confidence: float = 0.95
     algorithm: Callable[..., Procedure] = adaptive
-    executor: Executor | None = None
+    executor: Any = None
+    workers: SupportsIndex | None = None
+    timeout: float | None = None
     rng: int | np.random.SeedSequence | np.random.Generator | None = None
     callback: Callable[[OptimizeResult], object] | None = None
     vectorized: bool = False
@@ -141,6 +149,8 @@ class _Options:
 def _optimise(fun: Objective, domain: Domain, options: _Options, *, sign: float) -> OptimizeResult:
     if not callable(fun):
         raise UsageError(f"fun must be a function of a setting x, got {fun!r}.")
+    if options.workers is not None and options.executor is not None:
+        raise UsageError("give workers= (a number of processes) or executor=, not both.")
     evidence = _old_data(domain, options.data, sign)
     seed = int(np.random.default_rng(options.rng).integers(2**31))
     session = Session(
@@ -153,29 +163,71 @@ def _optimise(fun: Objective, domain: Domain, options: _Options, *, sign: float)
             evidence=evidence,
         )
     )
-    measurer = _Measurer(fun, options.executor, options.vectorized, sign)
-    attempts = 0
-    while not session.is_done:
-        experiment = session.ask()
-        try:
-            measurements = measurer.measure(experiment)
-            evidence = evidence.with_measurements(domain.to_unit(experiment.points), measurements)
-            attempts += experiment.n_measurements
-            is_last = options.budget is not None and attempts >= operator.index(options.budget)
-            measurer.check_failures(attempts, nothing_else=is_last and evidence.n_measurements == 0)
-            session.tell(measurements)
-            if options.callback is not None and evidence.n_measurements and not session.is_done:
-                so_far = conclude(evidence, domain, confidence=options.confidence)
-                options.callback(_translate(so_far, evidence, domain, measurer, session))
-        except (StopIteration, KeyboardInterrupt) as stop:
-            # Ctrl-C, too, returns what is known: measurements are expensive. What was measured of this round counts.
-            if isinstance(stop, KeyboardInterrupt):
-                evidence = measurer.with_partial(evidence, domain, experiment)
-            if evidence.n_measurements == 0:
-                raise  # nothing is known yet
-            result = conclude(evidence, domain, confidence=options.confidence, status=Status.STOPPED)
-            return _translate(result, evidence, domain, measurer, session)
-    return _translate(session.result, evidence, domain, measurer, session)
+    executor = options.executor if options.workers is None else _n_workers(options.workers)
+    with Measurer(
+        fun, executor, timeout=options.timeout, seed=seed, vectorized=options.vectorized, sign=sign
+    ) as measurer:
+        return _Search(domain, options, session, measurer, evidence).run()
+
+
+def _n_workers(given: SupportsIndex) -> int:
+    try:
+        return operator.index(given)
+    except TypeError as error:
+        raise UsageError(
+            f"workers must be a whole number of processes, got {given!r}; for others use executor=."
+        ) from error
+
+
+class _Search:
+    """The rounds of one search, and the answer wherever they end."""
+
+    def __init__(
+        self, domain: Domain, options: _Options, session: Session[Result], measurer: Measurer, evidence: Evidence
+    ) -> None:
+        self._domain, self._options = domain, options
+        self._session, self._measurer = session, measurer
+        self._evidence = evidence
+
+    def run(self) -> OptimizeResult:
+        """Return the result, be it of the whole search or of what was measured when it was stopped."""
+        while not self._session.is_done:
+            experiment = self._session.ask()
+            try:
+                self._round(experiment)
+            except (StopIteration, KeyboardInterrupt) as stop:
+                # Ctrl-C, too, returns what is known, this round's part included: measurements are expensive.
+                if isinstance(stop, KeyboardInterrupt):
+                    self._take(experiment, self._measurer.so_far(experiment))
+                if self._evidence.n_measurements == 0:
+                    raise  # nothing is known yet
+                return self._so_far(Status.STOPPED)
+            except (ExecutorLost, TooManyFailures) as error:
+                self._take(experiment, self._measurer.so_far(experiment))
+                error.result = self._so_far(Status.STOPPED) if self._evidence.n_measurements else None
+                raise
+        return self._translated(self._session.result)
+
+    def _round(self, experiment: Experiment) -> None:
+        measurements = self._measurer.measure(experiment)
+        self._take(experiment, measurements)
+        budget = self._options.budget
+        is_last = budget is not None and self._measurer.n_calls >= operator.index(budget)
+        self._measurer.check_failures(nothing_else=is_last and self._evidence.n_measurements == 0)
+        self._session.tell(measurements)
+        if self._options.callback is not None and self._evidence.n_measurements and not self._session.is_done:
+            self._options.callback(self._so_far(Status.BUDGET_SPENT))
+
+    def _take(self, experiment: Experiment, measurements: Measurements) -> None:
+        if measurements.n_measurements + measurements.n_failures:
+            self._evidence = self._evidence.with_measurements(self._domain.to_unit(experiment.points), measurements)
+
+    def _so_far(self, status: Status) -> OptimizeResult:
+        options = self._options
+        return self._translated(conclude(self._evidence, self._domain, confidence=options.confidence, status=status))
+
+    def _translated(self, result: Result) -> OptimizeResult:
+        return _translate(result, self._evidence, self._domain, self._measurer, self._session)
 
 
 def _old_data(domain: Domain, data: Sequence[npt.ArrayLike] | None, sign: float) -> Evidence:
@@ -200,143 +252,8 @@ def _old_data(domain: Domain, data: Sequence[npt.ArrayLike] | None, sign: float)
     return evidence.with_measurements(domain.to_unit(x), Measurements(ones, y, np.zeros(len(y)), precision=precision))
 
 
-class _Measurer:
-    """Calls the user's function, keeps what failed and why, and turns values into measurements."""
-
-    def __init__(self, fun: Objective, executor: Executor | None, vectorized: bool, sign: float) -> None:
-        self._fun = fun
-        self._executor = executor
-        self._vectorized = vectorized
-        self._sign = sign
-        self.n_failures = 0
-        self.n_calls = 0
-        self.last_failure = ""
-        self._partial: list[tuple[int, float, float]] = []
-
-    @property
-    def sign(self) -> float:
-        """+1 to minimise, -1 to maximise."""
-        return self._sign
-
-    def measure(self, experiment: Experiment) -> Measurements:
-        """Return the measurements of an experiment."""
-        index = np.repeat(np.arange(experiment.n_points), experiment.repeats)
-        points = experiment.points[index]
-        self._partial = []
-        if self._vectorized:
-            answers = self._all_at_once(points)
-            for k, answer in zip(index, answers, strict=True):
-                self._keep(int(k), answer, experiment.points[k])
-        elif self._executor is not None:
-            futures = [self._executor.submit(_call, self._fun, x, self.n_calls + i) for i, x in enumerate(points)]
-            for k, future in zip(index, futures, strict=True):
-                self._keep(int(k), future.result(), experiment.points[k])
-        else:
-            for i, k in enumerate(index):
-                self._keep(int(k), _call(self._fun, points[i], self.n_calls), experiment.points[k])
-        measurements = self._summary(experiment.n_points)
-        self._partial = []  # nothing is left over for an interrupt to count again
-        return measurements
-
-    def _all_at_once(self, points: npt.NDArray[np.float64]) -> list[Any]:
-        answer = _call(self._fun, points, self.n_calls)
-        if isinstance(answer, Exception):
-            return [answer] * len(points)
-        answer = np.asarray(answer)
-        if answer.shape == (len(points), 2):
-            return [tuple(row) for row in answer]
-        if answer.shape != (len(points),):
-            raise MeasurementError(
-                f"a vectorized fun must return one value per setting, or rows (value, standard error): {len(points)} "
-                f"settings, got shape {answer.shape}."
-            )
-        return list(answer)
-
-    def _keep(self, k: int, answer: Any, x: Vector) -> None:
-        self.n_calls += 1
-        try:
-            value, sem = _as_value(answer)
-        except MeasurementError as error:
-            self.n_failures += 1
-            self.last_failure = f"at x = {np.array2string(x, precision=6)}: {error}"
-            logger.warning("measurement failed %s", self.last_failure)
-            value, sem = float("nan"), 0.0
-        self._partial.append((k, self._sign * value, sem))
-
-    def _summary(self, n_points: int) -> Measurements:
-        """Return what was kept, point by point: weighted by standard errors where all values have one."""
-        index = np.array([k for k, _, _ in self._partial], dtype=np.int64)
-        values = np.array([value for _, value, _ in self._partial])
-        errors = np.array([sem for _, _, sem in self._partial])
-        ok = np.isfinite(values)
-        where, y, sem = index[ok], values[ok], errors[ok]
-        known = y.size > 0 and bool(np.all(sem > 0))
-        weights = sem**-2.0 if known else np.ones(y.size)
-        shift = float(y[0]) if y.size else 0.0  # a large common offset costs no digits
-
-        def total(amounts: Vector) -> Vector:
-            return np.bincount(where, weights=amounts, minlength=n_points).astype(np.float64)
-
-        means = total(weights * (y - shift)) / np.maximum(total(weights), 1e-300)
-        return Measurements(
-            np.bincount(where, minlength=n_points),
-            means + shift,
-            total((y - shift - means[where]) ** 2),
-            failures=np.bincount(index[~ok], minlength=n_points),
-            precision=total(weights) if known else None,
-        )
-
-    def with_partial(self, evidence: Evidence, domain: Domain, experiment: Experiment) -> Evidence:
-        """Return the evidence with what was measured of an interrupted experiment."""
-        if not self._partial:
-            return evidence
-        return evidence.with_measurements(domain.to_unit(experiment.points), self._summary(experiment.n_points))
-
-    def check_failures(self, attempts: int, *, nothing_else: bool = False) -> None:
-        """Raise if so many measurements failed that going on would waste the rest."""
-        if nothing_else or (attempts >= FAILED_AFTER and self.n_failures > MOST_FAILED * attempts):
-            raise MeasurementError(
-                f"{self.n_failures} of {attempts} measurements failed, the last one {self.last_failure}. "
-                f"Mend the function, or choose a domain in which it works."
-            )
-
-
-def _call(fun: Objective, x: Vector, number: int) -> Any:
-    """Call the function once; its number makes every call unique for executors that remember answers."""
-    try:
-        return fun(np.array(x))
-    except Exception as error:
-        return error
-
-
-def _as_value(answer: Any) -> tuple[float, float]:
-    """Return (value, standard error or 0), or raise a `MeasurementError` that says what came instead."""
-    if isinstance(answer, Exception):
-        raise MeasurementError(f"{type(answer).__name__}: {answer}") from answer
-    value, sem = answer, 0.0
-    if isinstance(answer, tuple | list) and len(answer) == 2:
-        value, sem = answer[0], _as_number(answer[1], "standard error")
-        if sem <= 0:
-            raise MeasurementError(f"a standard error must be above 0, got {answer[1]!r}")
-    return _as_number(value, "value"), sem
-
-
-def _as_number(given: Any, what: str) -> float:
-    if isinstance(given, np.ndarray) and given.ndim == 0:
-        given = given[()]
-    if isinstance(given, bool | np.bool_) or not isinstance(given, numbers.Real | Decimal):
-        raise MeasurementError(f"{what} must be a number, got {given!r}")
-    try:
-        number = float(given)
-    except (ValueError, OverflowError) as error:  # a signalling NaN, an integer beyond floats
-        raise MeasurementError(f"{what} must be a number that fits a float ({error})") from error
-    if not np.isfinite(number):
-        raise MeasurementError(f"{what} must be finite, got {given!r}")
-    return number
-
-
 def _translate(
-    result: Result, evidence: Evidence, domain: Domain, measurer: _Measurer, session: Session[Result]
+    result: Result, evidence: Evidence, domain: Domain, measurer: Measurer, session: Session[Result]
 ) -> OptimizeResult:
     """Return the result in SciPy's form, signs turned back for a maximum."""
     c = result.certificate

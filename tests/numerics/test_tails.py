@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paraboloid.core import Evidence, Matrix, Measurements, Shape
+from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
 from paraboloid.numerics import features, fit_quadratic, limit_tails, random_points
 
 D = 2
@@ -13,18 +13,20 @@ CURVATURE = np.diag([20.0, 5.0])
 MINIMISER = np.array([0.2, -0.3])
 
 
-def values_at(points: Matrix) -> Matrix:
-    away = points - MINIMISER
-    return np.asarray(np.sum((away @ CURVATURE) * away, axis=1) / 2)
+def values_at(points: Matrix) -> Vector:
+    away: Matrix = points - MINIMISER
+    values: Vector = np.sum((away @ CURVATURE) * away, axis=1) / 2
+    return values
 
 
-def evidence_of(points: Matrix, y: Matrix) -> Evidence:
+def evidence_of(points: Matrix, y: Vector) -> Evidence:
     return Evidence.empty(points.shape[1]).with_measurements(points, Measurements.from_values(y[:, None]))
 
 
 def design(n: int, seed: int) -> Matrix:
     rng = np.random.default_rng(seed)
-    return random_points(Shape.BALL, n, D, rng) * rng.choice([0.0, 0.5, 1.0], (n, 1))
+    points: Matrix = random_points(Shape.BALL, n, D, rng) * rng.choice([0.0, 0.5, 1.0], (n, 1))
+    return points
 
 
 def test_normal_noise_is_left_alone() -> None:

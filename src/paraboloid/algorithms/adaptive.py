@@ -44,7 +44,15 @@ from paraboloid.core import (
     measure,
 )
 from paraboloid.design import Quality, assess, away_from_failures, merge, next_batch, pilot, without_bound
-from paraboloid.numerics import Limited, QuadraticFit, fit_quadratic, fit_saddle, limit_tails, n_terms
+from paraboloid.numerics import (
+    Limited,
+    QuadraticFit,
+    fit_quadratic,
+    fit_saddle,
+    limit_tails,
+    n_terms,
+    weigh_by_variance,
+)
 from paraboloid.theory import instance_limit_bounds
 
 __all__ = ["adaptive", "conclude", "propose"]
@@ -199,9 +207,16 @@ def _size_for_accuracy(taken: int, c: Constants, evidence: Evidence, first: int)
 
 
 def _regret_bound(evidence: Evidence, c: Constants) -> float:
-    evidence = limit_tails(evidence, c.domain.shape).evidence
-    fit = fit_quadratic(evidence, c.domain.shape)
+    fit, evidence, _ = _fitted(evidence, c.domain.shape)
     return assess(fit, evidence, c.domain.shape, c.confidence).regret_bound
+
+
+def _fitted(evidence: Evidence, shape: Shape) -> tuple[QuadraticFit, Evidence, Limited]:
+    """Return the fit, and the evidence as it was fitted: tails limited, weighted by variance, where that is safe."""
+    limited = limit_tails(evidence, shape)
+    fit = fit_quadratic(limited.evidence, shape)
+    weighted = weigh_by_variance(limited.evidence, fit)
+    return (fit if weighted is limited.evidence else fit_quadratic(weighted, shape)), weighted, limited
 
 
 def propose(
@@ -222,7 +237,7 @@ def propose(
         beginning = pilot(shape, d, len(waiting) + n, np.random.default_rng([seed, evidence.n_attempts]))
         return merge(beginning[len(waiting) :], np.ones(n, dtype=np.int64))
     rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
-    fit = fit_quadratic(limit_tails(evidence, shape).evidence, shape)
+    fit, _, _ = _fitted(evidence, shape)
     points, repeats = next_batch(fit.expecting(waiting), shape, n, rng)
     return away_from_failures(points, evidence, fit.minimiser), repeats
 
@@ -242,9 +257,7 @@ def conclude(
     d = domain.dimension
     if evidence.n_measurements == 0:
         raise UsageError("no measurement gave a value, so there is no answer. See why they failed, and try again.")
-    limited = limit_tails(evidence, domain.shape)
-    evidence = limited.evidence
-    fit = fit_quadratic(evidence, domain.shape)
+    fit, evidence, limited = _fitted(evidence, domain.shape)
     _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, d))
     quality = assess(fit, evidence, domain.shape, confidence)
     saddle = fit_saddle(evidence, domain.shape)

@@ -22,6 +22,7 @@ __all__ = ["Quality", "assess", "robust_covariance", "without_bound"]
 
 DRAWS = 4000
 FLAT = 2.0  # standard errors that an eigenvalue must be above zero to count as curved
+FEW = 10  # measurements per coefficient, up to which the noise at single points is not believed to be smaller
 SEED = 20231210  # the draws are fixed, so that a certificate is a function of the evidence alone
 
 
@@ -88,10 +89,11 @@ def robust_covariance(fit: QuadraticFit, evidence: Evidence) -> Matrix:
     variance = (evidence.scatter[rows] + n * residual**2 + leverage * fit.sigma2) / n
     excess = (phi.T * (n * (variance - fit.sigma2) / fit.sigma2**2)) @ phi
     corrected = fit.covariance + fit.covariance @ excess @ fit.covariance
-    # A sum of rank-one corrections may lose positive definiteness by chance; never go below half of the plain one.
+    # With few measurements per coefficient never below the plain covariance: chance makes some residuals too small.
+    floor = min(1.0, FEW * len(fit.theta) / max(int(n.sum()), 1))
     eigenvalues, Q = linalg.eigh(corrected, fit.covariance)
     root = fit.covariance @ Q
-    return np.asarray((root * np.maximum(eigenvalues, 0.5)) @ root.T)
+    return np.asarray((root * np.maximum(eigenvalues, floor)) @ root.T)
 
 
 def assess(fit: QuadraticFit, evidence: Evidence, shape: Shape, confidence: float) -> Quality:

@@ -16,6 +16,7 @@ from paraboloid.numerics.region import minimise_on_region, project_onto_region, 
 from paraboloid.numerics.saddle import fit_saddle
 from paraboloid.numerics.tails import Limited, limit_tails
 from paraboloid.numerics.truncation import AS_PRINTED, CENTRED, Truncation, median_of_means, truncated_mean
+from paraboloid.numerics.variance import weigh_by_variance
 
 __all__ = [
     "AS_PRINTED",
@@ -43,4 +44,5 @@ __all__ = [
     "truncated_mean",
     "upper_triangle",
     "vector_to_matrix",
+    "weigh_by_variance",
 ]

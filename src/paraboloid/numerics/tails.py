@@ -5,7 +5,8 @@ Least squares is unbiased for any noise of mean zero, but pays for every far val
 the same everywhere, which leaves the minimiser where it is, but it is biased if the skew changes over the domain. So
 both are computed, and the data say which may be used:
 
-1. If limiting does not lower the variance by a fifth at least, nothing is limited.
+1. If limiting does not lower the variance by a fifth at least, and by more than the residuals of normal noise would
+   show by chance, nothing is limited.
 2. The difference of the two estimates of the gradient at the minimiser has mean zero where Huber's is unbiased. With
    its estimated covariance it gives q, which is then χ² with d degrees of freedom, and grows like n where it is biased
    (Hausman's test). Values are limited with weight min(1, d/q).
@@ -37,7 +38,9 @@ __all__ = ["Limited", "limit_tails"]
 
 HUBER = 1.345
 ENOUGH = 2  # times p measurements; with fewer, residuals say nothing of the tails
-WORTH = 0.8  # of the variance: limiting must bring it below this
+WORTH = 0.8  # of the variance: limiting must bring it below this,
+CHANCE = 1.5  # less this times √n/(n - p): what normal noise shows once in a hundred times (tests/numerics/test_tails)
+OUTLIER = 0.02  # of the variance, below which even few measurements leave no doubt
 FAR = 8.0  # scales s beyond which a value is named an outlier
 ROUNDING = 1e-9  # of the values' spread: residuals below it are rounding, not noise
 STEPS = 100
@@ -121,10 +124,16 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
     plain = values.solve(values.y)
     theta, limited, s = _huber(values, plain)
     raw = values.residuals(plain)
-    if s == 0 or values.count @ limited**2 > WORTH * (values.count @ raw**2):
+    least = max(WORTH - CHANCE * np.sqrt(values.n) / (values.n - p), OUTLIER)
+    share = float(values.count @ limited**2) / max(float(values.count @ raw**2), 1e-300)
+    if s == 0 or share > least:
         return nothing
     n_far = int(values.count[np.abs(values.residuals(theta)) > FAR * s].sum())
     weight = _weight(values, theta, limited, shape, values.n / (values.n - p))
+    if share > OUTLIER:
+        # Few measurements cannot tell tails from chance: of the variance, p/n stays what it was. Scaling the limited
+        # residuals leaves the estimate where it is.
+        limited = limited * np.sqrt(1 + p / values.n * (1 / share - 1))
     blended = values.y + weight * (limited - values.residuals(theta))
     return Limited(_with_values(evidence, values, blended), weight, n_far)
 
@@ -158,10 +167,12 @@ def _single_values(evidence: Evidence) -> _Values | None:
 def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
     """Return Huber's estimate by reweighting, its limited residuals ψ/ψ̄' and the scale s."""
     size = np.sqrt(np.maximum(np.diag(values.inverse), 1e-300))
+    p = values.phi.shape[1]
+    shrunk = np.sqrt(values.n / (values.n - p))  # residuals of a fit are smaller than the noise
     smallest = ROUNDING * _median(np.abs(values.y), values.count) + 1e-300
     for _ in range(STEPS):
         r = values.residuals(theta)
-        s = _median(np.abs(r), values.count) / 0.6745
+        s = _median(np.abs(r), values.count) / 0.6745 * shrunk
         if s <= smallest:
             return theta, r, 0.0
         following = values.reweighted(np.minimum(1.0, HUBER * s / np.maximum(np.abs(r), smallest)))
@@ -170,7 +181,9 @@ def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
             break
     r = values.residuals(theta)
     inside = float(values.count @ (np.abs(r) <= HUBER * s)) / values.n
-    return theta, np.clip(r, -HUBER * s, HUBER * s) / inside, s
+    # Huber's correction of the variance for few measurements per coefficient (Robust Statistics, 7.6).
+    correction = 1 + p / values.n * (1 - inside) / inside
+    return theta, correction * np.clip(r, -HUBER * s, HUBER * s) / inside, s
 
 
 def _median(sizes: Vector, count: Vector) -> float:

@@ -1,0 +1,81 @@
+"""What a measured function answered: a value, a value with its standard error, or nothing that can be used."""
+
+import numbers
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from paraboloid.core import MeasurementError, Vector
+
+__all__ = ["read_answer", "read_answers"]
+
+
+def read_answer(answer: Any) -> tuple[float, float]:
+    """Return (value, standard error or 0), or raise a `MeasurementError` that says what came instead."""
+    if type(answer) is float and answer - answer == 0.0:  # the usual case, finite: a quick way through
+        return answer, 0.0
+    value, sem = answer, 0.0
+    if isinstance(answer, tuple | list) and len(answer) == 2:
+        value, sem = answer[0], _read_number(answer[1], "standard error")
+        if sem <= 0:
+            raise MeasurementError(f"a standard error must be above 0, got {answer[1]!r}")
+    return _read_number(value, "value"), sem
+
+
+def _read_number(given: Any, what: str) -> float:
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
+    if isinstance(given, bool | np.bool_) or not isinstance(given, numbers.Real | Decimal):
+        raise MeasurementError(f"{what} must be a number, got {given!r}")
+    try:
+        number = float(given)
+    except (ValueError, OverflowError) as error:  # a signalling NaN, an integer beyond floats
+        raise MeasurementError(f"{what} must be a number that fits a float ({error})") from error
+    if not np.isfinite(number):
+        raise MeasurementError(f"{what} must be finite, got {given!r}")
+    return number
+
+
+def read_answers(answer: Any, n: int) -> tuple[Vector, Vector, str]:
+    """Return n values and standard errors (0 if unknown) of a vectorized call, and what is wrong with the last bad one.
+
+    A value that cannot be used is NaN. The wrong number of values is no failed measurement but a wrong function.
+    """
+    given = np.asarray(answer)
+    if given.shape not in ((n,), (n, 2)):
+        raise MeasurementError(
+            f"a vectorized fun must return one value per setting, or rows (value, standard error): {n} "
+            f"settings, got shape {given.shape}."
+        )
+    if given.dtype.kind not in "fiu":  # objects, text, complex, truths: one by one, as they would be taken one by one
+        return _one_by_one(given)
+    table = given.astype(np.float64)  # a copy: the caller may keep its own
+    values = np.ascontiguousarray(table if given.ndim == 1 else table[:, 0])
+    sem = np.zeros(n) if given.ndim == 1 else np.ascontiguousarray(table[:, 1])
+    bad = ~np.isfinite(values)
+    if given.ndim == 2:
+        bad |= ~(np.isfinite(sem) & (sem > 0))
+    if not bad.any():
+        return values, sem, ""
+    last = given[np.flatnonzero(bad)[-1]]
+    values[bad], sem[bad] = np.nan, 0.0
+    return values, sem, _complaint(last)
+
+
+def _one_by_one(given: Any) -> tuple[Vector, Vector, str]:
+    values, sem, reason = np.full(len(given), np.nan), np.zeros(len(given)), ""
+    for k, row in enumerate(given):
+        try:
+            values[k], sem[k] = read_answer(row if given.ndim == 1 else tuple(row))
+        except MeasurementError as error:
+            reason = str(error)
+    return values, sem, reason
+
+
+def _complaint(row: Any) -> str:
+    try:
+        read_answer(row if np.ndim(row) == 0 else tuple(row))
+    except MeasurementError as error:
+        return str(error)
+    return "no value"  # cannot be: the row was found bad by the same rules
