@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SIZE ?= quick
 
-.PHONY: help demo test check docs reproduce comparison bench clean
+.PHONY: help demo test check docs reproduce comparison bench own-time clean
 
 help: ## say what each target does
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 # The virtual environment is made once and again whenever the requirements change.
 $(VENV)/.package: pyproject.toml
@@ -50,6 +50,10 @@ comparison: $(VENV)/.package ## measure the README's table and draw its picture 
 
 bench: $(VENV)/.package ## our own speed and memory, against numpy in the same run
 	$(BIN)/python benchmarks/throughput.py
+
+own-time: $(VENV)/.package ## the search's own seconds and memory, beside CMA-ES in the same run (minutes)
+	$(PIP) -r benchmarks/requirements.txt
+	$(BIN)/python benchmarks/own_time.py
 
 clean: ## remove the virtual environment and everything built
 	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -112,7 +112,8 @@ def _large_batch(
     start = project_onto_region(shape, np.vstack([closed, points]))
     weights = np.concatenate([CLOSED * shares, np.full(len(points), (1 - CLOSED) / len(points))])
     criterion = Criterion(B, (information + information.T) / 2, n)
-    return refine_design(shape, criterion, start, weights, rng=rng, searches=SEARCHES)
+    searches = SEARCHES if n <= FILLED * len(W) else 1  # against few data the closed form is as good as best
+    return refine_design(shape, criterion, start, weights, rng=rng, searches=searches)
 
 
 def merge(points: Matrix, repeats: Counts) -> tuple[Matrix, Counts]:

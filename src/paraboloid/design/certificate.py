@@ -155,12 +155,21 @@ def _possible_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> tup
     H[:, j, i] = drawn[:, d:]
     gradient = drawn[:, :d] + H @ z
     H, gradient = _held_by_the_edge(H, gradient, z, shape)
-    has_minimum = np.linalg.eigvalsh(H)[:, 0] > 0
+    has_minimum = _is_positive(H, fit.hessian)
     safe = np.where(has_minimum[:, None, None], H, np.eye(d))
     step = np.linalg.solve(safe, gradient[:, :, None])[:, :, 0]
     losses = np.where(has_minimum, np.sum(step * gradient, axis=1) / 2, np.inf)
     away = np.where(has_minimum[:, None], step, np.inf * np.where(np.arange(DRAWS) % 2, 1.0, -1.0)[:, None])
     return losses, z - away
+
+
+def _is_positive(H: Matrix, near: Matrix) -> npt.NDArray[np.bool_]:
+    """Tell which of the matrices (n, d, d) are positive definite; those close to ``near`` need no eigenvalues."""
+    whitener = np.linalg.inv(np.linalg.cholesky(near))
+    apart = whitener @ H @ whitener.T - np.eye(len(near))
+    positive: npt.NDArray[np.bool_] = np.sum(apart**2, axis=(1, 2)) < 1
+    positive[~positive] = np.linalg.eigvalsh(H[~positive])[:, 0] > 0
+    return positive
 
 
 def _held_by_the_edge(H: Matrix, gradient: Matrix, z: Vector, shape: Shape) -> tuple[Matrix, Matrix]:

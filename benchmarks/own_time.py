@@ -1,0 +1,112 @@
+"""The search's own processor time (everything but measuring) and its memory, beside CMA-ES on the same problem.
+
+Both are driven by ask and tell on one core in neighbouring pairs of one run; measuring is timed apart and not counted.
+The ratio is that of the seconds per measurement. Run with ``make own-time``, or
+``python benchmarks/own_time.py`` where `cma` is installed (benchmarks/requirements.txt).
+"""
+
+import os
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")  # one core; set before numpy is loaded
+
+import argparse
+import statistics
+import time
+import tracemalloc
+import warnings
+
+import numpy as np
+from regret import Cell, Instance, search
+
+from paraboloid import run
+from paraboloid.core import Measurements
+from paraboloid.numerics import n_terms
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # cma warns that it cannot plot
+    import cma
+
+PAIRS = [(2, 1000), (5, 1000), (5, 10_000), (10, 3000), (20, 10_000)]
+ALONE = [(2, 10**6), (5, 10**6), (10, 10**6), (20, 10**5), (50, 3 * n_terms(50))]
+
+
+def ours(d: int, T: int, seed: int) -> float:
+    """Return the seconds of the adaptive search on the ball, measuring excluded."""
+    cell = Cell("ball", d, 100.0, 0.5, T)
+    instance, rng = Instance(cell, seed), np.random.default_rng(seed)
+    seconds, started = 0.0, time.process_time()
+    session = run.Session(search(cell, seed))
+    while not session.is_done:
+        experiment = session.ask()
+        seconds += time.process_time() - started
+        if experiment.n_measurements <= 2**16:
+            rows = [
+                instance.measure(point[None, :], int(n), rng)[0]
+                for point, n in zip(experiment.points, experiment.repeats, strict=True)
+            ]
+            answer = Measurements.from_values(rows)
+        else:
+            answer = _summary(instance, experiment.points, experiment.repeats, rng)
+        started = time.process_time()
+        session.tell(answer)
+    return seconds + time.process_time() - started
+
+
+def _summary(instance: Instance, points: np.ndarray, repeats: np.ndarray, rng: np.random.Generator) -> Measurements:
+    """Return what a block of repeats would send: counts, means and scatter, drawn from their exact laws."""
+    away = points - instance.minimiser
+    means = np.sum((away @ instance.hessian) * away, axis=1) / 2 + rng.standard_normal(len(points)) / np.sqrt(repeats)
+    return Measurements(repeats, means, np.where(repeats > 1, rng.chisquare(np.maximum(repeats - 1, 1)), 0.0))
+
+
+def theirs(d: int, T: int, seed: int) -> float:
+    """Return the seconds of CMA-ES at its default settings, measuring excluded."""
+    instance, rng = Instance(Cell("ball", d, 100.0, 0.5, T), seed), np.random.default_rng(seed)
+    seconds, started = 0.0, time.process_time()
+    quiet = {"verbose": -9, "seed": seed + 1, "tolfun": 0, "tolx": 0, "tolfunhist": 0, "tolflatfitness": 10**9}
+    strategy = cma.CMAEvolutionStrategy(np.zeros(d), 0.3, {**quiet, "tolstagnation": 10**9, "bounds": [-1, 1]})
+    taken = 0
+    while taken < T:
+        points = strategy.ask()
+        seconds += time.process_time() - started
+        values = instance.measure(np.array(points), 1, rng)[:, 0].tolist()
+        started = time.process_time()
+        strategy.tell(points, values)
+        taken += len(points)
+    return (seconds + time.process_time() - started) * T / taken
+
+
+def peak_memory(d: int, T: int) -> float:
+    """Return the peak of Python's memory during a search, in MB."""
+    tracemalloc.start()
+    ours(d, T, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=5, help="timed pairs per row (default 5)")
+    parser.add_argument("--quick", action="store_true", help="leave out d = 50, which takes minutes")
+    arguments = parser.parse_args()
+    ours(2, 100, 0)  # imports and caches are not what is timed
+    theirs(2, 100, 0)
+    print("| d | T | ours, s | cma, s | ours/cma per measurement |\n|---|---|---|---|---|")
+    for d, T in PAIRS:
+        pairs = [(ours(d, T, seed), theirs(d, T, seed)) for seed in range(arguments.pairs)]
+        ratio = statistics.median(a / b for a, b in pairs)
+        a, b = (statistics.median(column) for column in zip(*pairs, strict=True))
+        print(f"| {d} | {T:,} | {a:.3f} | {b:.3f} | {ratio:.2f} |", flush=True)
+    print("\n| d | T | T/p | ours, s |\n|---|---|---|---|")
+    for d, T in ALONE[: -1 if arguments.quick else None]:
+        print(f"| {d} | {T:,} | {T / n_terms(d):.3g} | {ours(d, T, 1):.2f} |", flush=True)
+    print("\n| d | T | peak memory, MB |\n|---|---|---|")
+    for T in (10**4, 10**5, 10**6, 10**7):
+        print(f"| 5 | {T:,} | {peak_memory(5, T):.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
