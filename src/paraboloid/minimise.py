@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult
 
 from paraboloid.algorithms import adaptive, conclude
+from paraboloid.answer import Counted, translate
 from paraboloid.core import (
     Domain,
     Evidence,
@@ -227,7 +228,16 @@ class _Search:
         return self._translated(conclude(self._evidence, self._domain, confidence=options.confidence, status=status))
 
     def _translated(self, result: Result) -> OptimizeResult:
-        return _translate(result, self._evidence, self._domain, self._measurer, self._session)
+        measurer, rounds = self._measurer, self._session.n_rounds
+        return translate(
+            result,
+            self._evidence,
+            self._domain,
+            sign=measurer.sign,
+            counted=Counted(measurer.n_calls, measurer.n_failures, rounds),
+            is_over=True,
+            sentence=result.status.value,
+        )
 
 
 def _old_data(domain: Domain, data: Sequence[npt.ArrayLike] | None, sign: float) -> Evidence:
@@ -248,43 +258,7 @@ def _old_data(domain: Domain, data: Sequence[npt.ArrayLike] | None, sign: float)
         if sem.shape != y.shape or not np.all(np.isfinite(sem) & (sem > 0)):
             raise UsageError("standard errors in data must be one number above 0 per value.")
         precision = sem**-2.0
+    if precision is None:
+        return evidence.with_measurements(domain.to_unit(x), Measurements.from_values(y[:, None]))
     ones = np.ones(len(y), dtype=np.int64)
     return evidence.with_measurements(domain.to_unit(x), Measurements(ones, y, np.zeros(len(y)), precision=precision))
-
-
-def _translate(
-    result: Result, evidence: Evidence, domain: Domain, measurer: Measurer, session: Session[Result]
-) -> OptimizeResult:
-    """Return the result in SciPy's form, signs turned back for a maximum."""
-    c = result.certificate
-    seen = np.where(evidence.counts > 0, evidence.means, np.inf)
-    translated = OptimizeResult()
-    translated.update(
-        x=np.array(result.x),
-        success=result.status in (Status.BUDGET_SPENT, Status.ACCURACY_REACHED),
-        status=list(Status).index(result.status),
-        message=result.status.value if c is None else " ".join([result.status.value, *c.caveats]),
-        stop_reason=result.status.name,
-        nfev=measurer.n_calls,
-        nfail=measurer.n_failures,
-        nit=session.n_rounds,
-        rounds=session.n_rounds,
-        x_best_observed=domain.from_unit(evidence.points[int(np.argmin(seen))]),
-        hess=None if result.hessian is None else measurer.sign * np.array(result.hessian),
-        x_cov=None if result.estimate.covariance is None else np.array(result.estimate.covariance),
-    )
-    if c is not None:
-        translated.update(
-            fun=measurer.sign * c.fun,
-            fun_se=c.fun_se,
-            x_ci=np.array(c.x_ci),
-            hess_eig=measurer.sign * np.array(c.hess_eig),
-            hess_eig_se=np.array(c.hess_eig_se),
-            sigma=c.sigma,
-            regret=c.regret,
-            regret_bound=c.regret_bound,
-            confidence=c.confidence,
-            caveats=list(c.caveats),
-            forecast=c.regret_after,
-        )
-    return translated

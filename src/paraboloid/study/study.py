@@ -16,9 +16,9 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from paraboloid.algorithms import conclude
+from paraboloid.answer import Counted, translate
 from paraboloid.core import Domain, Evidence, Knob, Result, Status, UsageError, as_domain
 from paraboloid.store import Event, EventLog, StorageFull, StudyBusy, StudyHeld, this_place, uptime
-from paraboloid.study.answer import Counted, translate
 from paraboloid.study.beginning import create, own_version, replayed
 from paraboloid.study.leases import lost_trials
 from paraboloid.study.outcome import Answer
@@ -135,7 +135,7 @@ class Study:
             "confidence": confidence,
             "batch": None if batch is None else whole("batch", batch),
             # A generator is somewhere in its stream: nothing can be compared with it.
-            "seed": None if rng is None or isinstance(rng, np.random.Generator) else seed_of(rng),
+            "seed": seed_of(rng) if isinstance(rng, int | np.integer | np.random.SeedSequence) else None,
         }
         if not where.parent.is_dir():
             raise UsageError(f"the folder {where.parent} does not exist. Make it first, or give another path.")

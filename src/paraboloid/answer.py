@@ -1,4 +1,4 @@
-"""The answer of a study in SciPy's form, with the fields that `paraboloid.minimize` returns."""
+"""The answer in SciPy's form: what both doors, `paraboloid.minimize` and `Study.recommend`, return."""
 
 from dataclasses import dataclass
 
