@@ -292,3 +292,17 @@ def test_many_answers_are_taken_all_or_none(path: Path) -> None:  # F3
         assert study.tell_all([*rows, old]) == ["same", "told", "told", "old"]
         assert study.tell_all([*rows, old]) == ["same", "same", "same", "same"]
         assert study.status().n_measurements == 3
+
+
+def test_a_drift_withdraws_the_bound_and_says_so(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0)
+    with Study.open(tmp_path / "study.db", [(-1, 1), (-1, 1)], budget=80, rng=0) as study:
+        drifting = 0.0
+        while trials := study.ask(1):
+            (trial,) = trials
+            x, y = trial.x.values()
+            drifting += 0.05
+            study.tell(trial.id, 3 * (x - 0.2) ** 2 + (y + 0.1) ** 2 + drifting + 0.3 * noise.standard_normal())
+        answer = study.recommend()
+    assert np.isinf(answer.regret_bound)
+    assert any("drifts" in caveat for caveat in answer.caveats)

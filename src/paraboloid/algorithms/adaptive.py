@@ -11,8 +11,7 @@ symbol              code                    meaning
 ==================  ======================  ===========================================================
 T                   ``budget``              measurements that may be taken, failed ones included
 ε                   ``eps``                 stop when the regret bound is below it
-n₀ = 2d + 1         ``pilot``               measurements of the pilot: a random frame ± and the centre
-n_k                 ``round_end``           end of round k: n₀(T/n₀)^(k/(rounds - 1)), rounded up
+n_k                 ``round_size``          measurements up to the end of round k, see `algorithms.rounds`
 ==================  ======================  ===========================================================
 """
 
@@ -23,6 +22,7 @@ from typing import SupportsIndex
 
 import numpy as np
 
+from paraboloid.algorithms.rounds import default_rounds, round_size, round_size_for_accuracy
 from paraboloid.core import (
     Ball,
     Certificate,
@@ -57,9 +57,6 @@ from paraboloid.theory import instance_limit_bounds
 
 __all__ = ["adaptive", "conclude", "propose"]
 
-ROUNDS = 8
-GROWTH = 3.0  # of the total from round to round where there are rounds enough
-MANY = 40  # times p measurements: a pilot of 2p without any thought is then a small part of the budget
 LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
 PATIENCE = 50  # times p measurements without any bound, after which such a search gives up
 
@@ -127,8 +124,11 @@ def adaptive(
         raise UsageError(f"confidence must lie between 0 and 1, got {confidence!r}. Usual is 0.95.")
     T = LARGEST_BUDGET if budget is None else check_budget(budget, smallest=1, what_for="a search")
     size = None if batch is None else check_budget(batch, smallest=1, what_for="one batch")
-    p = n_terms(where.dimension)
-    most = _rounds(T, p) if rounds is None else check_budget(rounds, smallest=1, what_for="a number of rounds")
+    most = (
+        default_rounds(where.dimension, T)
+        if rounds is None
+        else check_budget(rounds, smallest=1, what_for="a number of rounds")
+    )
     if rounds is None and (size is not None or eps is not None):
         most = math.ceil(T / (size or 1))
     if size is not None and size * most < T and budget is not None:
@@ -168,42 +168,14 @@ def _adaptive(c: Constants) -> Procedure:
 
 
 def _round_size(taken: int, c: Constants, evidence: Evidence) -> int:
-    """Return how many measurements the next round takes; it ends at the first n_k beyond what was taken."""
-    left = c.budget - taken
+    """Return how many measurements the next round takes."""
+    left, d = c.budget - taken, c.domain.dimension
     if c.batch is not None:
         return min(c.batch, left)
-    first = min(c.budget, _pilot_size(c))
-    if c.eps is not None:
-        return min(left, _size_for_accuracy(taken, c, evidence, first))
-    if c.rounds == 1 or first == c.budget:
-        return left
-    ends = (math.ceil(first * (c.budget / first) ** (k / (c.rounds - 1)) - 1e-9) for k in range(c.rounds))
-    return next((end for end in ends if end > taken), c.budget) - taken
-
-
-def _pilot_size(c: Constants) -> int:
-    """Return how many measurements the first round takes: few where every one counts, 2p where there are many."""
-    d, p = c.domain.dimension, n_terms(c.domain.dimension)
-    return 2 * p if c.budget >= MANY * p and c.eps is None else 2 * d + 1
-
-
-def _rounds(budget: int, p: int) -> int:
-    """Return the number of rounds: after a pilot of 2p the total grows threefold, which loses nothing measurable."""
-    if budget < MANY * p:
-        return ROUNDS
-    return min(ROUNDS, 1 + math.ceil(math.log(budget / (2 * p)) / math.log(GROWTH)))
-
-
-def _size_for_accuracy(taken: int, c: Constants, evidence: Evidence, first: int) -> int:
-    """Return the next round's size on the way to ε: what the forecast says is missing, at most as much as was taken."""
-    if taken < first:
-        return first - taken
-    assert c.eps is not None
-    bound = _regret_bound(evidence, c)
-    if not np.isfinite(bound):
-        return max(2, taken // 2)
-    missing = taken * (bound / c.eps - 1)  # the bound falls like 1/n
-    return max(2, math.ceil(taken / 10), min(taken, math.ceil(0.7 * missing)))
+    if c.eps is None:
+        return round_size(taken, d=d, budget=c.budget, rounds=c.rounds)
+    bound = _regret_bound(evidence, c) if taken > 2 * d else np.inf
+    return min(left, round_size_for_accuracy(taken, d=d, eps=c.eps, bound=bound))
 
 
 def _regret_bound(evidence: Evidence, c: Constants) -> float:

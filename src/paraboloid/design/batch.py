@@ -16,6 +16,7 @@ from paraboloid.numerics import QuadraticFit, features, project_onto_region, ran
 __all__ = ["merge", "next_batch", "pilot"]
 
 POLISHED = 2  # batches below this many times p are chosen and polished point by point
+LARGEST_POLISHED = 600  # coefficients (34 knobs); beyond, polishing takes four fifths of the time
 FILLED = 10  # below this many, what rounding down leaves over is chosen point by point; above it makes no difference
 CLOSED_FROM = 15  # knobs, from which on the closed form alone is within a few per cent, and far cheaper
 SEARCHES = 2
@@ -76,7 +77,7 @@ def next_batch(fit: QuadraticFit, shape: Shape, n: int, rng: np.random.Generator
     points = _candidates(fit, shape, rng)
     p = len(W)
     if n <= POLISHED * p:
-        return merge(*_greedy(shape, Sigma, W, sigma2, points, n, polish=True))
+        return merge(*_greedy(shape, Sigma, W, sigma2, points, n, polish=p <= LARGEST_POLISHED))
     points, weights = _large_batch(fit, shape, W, points, n, rng)
     if n > FILLED * p or fit.minimiser.size >= CLOSED_FROM:
         return merge(points, rounded(weights, n, rng))

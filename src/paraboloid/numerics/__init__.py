@@ -2,6 +2,7 @@
 
 from paraboloid.numerics.ball import minimise_on_ball, project_onto_ball
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
+from paraboloid.numerics.order import OrderEffect, order_effect
 from paraboloid.numerics.quadratic_model import (
     features,
     gradient_map,
@@ -22,6 +23,7 @@ __all__ = [
     "AS_PRINTED",
     "CENTRED",
     "Limited",
+    "OrderEffect",
     "QuadraticFit",
     "QuantisedSum",
     "Quantiser",
@@ -36,6 +38,7 @@ __all__ = [
     "minimise_on_ball",
     "minimise_on_region",
     "n_terms",
+    "order_effect",
     "project_onto_ball",
     "project_onto_region",
     "quantise",

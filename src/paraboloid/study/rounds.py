@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from paraboloid.algorithms import conclude, propose
+from paraboloid.algorithms import propose
+from paraboloid.algorithms.rounds import default_rounds, round_size, round_size_for_accuracy
 from paraboloid.core import Counts, Evidence, Matrix, Status
-from paraboloid.study.settings import Settings
+from paraboloid.study.conclusion import regret_bound
 from paraboloid.study.state import State
 
 __all__ = ["Verdict", "judge", "next_round", "verdict"]
 
-ROUNDS = 8  # as the adaptive search has it
 PATIENCE = 50  # times p measurements without any bound, after which a study that is after eps alone gives up
 MOST_PENDING = 20_000  # rows of pending points that are told to the design; a block stands for many
 MOST_TRIALS = 100_000  # in one round: it is one event in the log, and held in memory
@@ -30,8 +30,8 @@ class Verdict:
 
 def verdict(state: State) -> Verdict:
     """Return whether a study plans more rounds, and if not, why."""
-    needs_bound = state.known.eps is not None and not state.is_stopped and state.evidence().n_measurements > 0
-    return judge(state, _regret_bound(state.evidence(), state.known) if needs_bound else math.inf)
+    needs_bound = state.known.eps is not None and not state.is_stopped
+    return judge(state, regret_bound(state) if needs_bound else math.inf)
 
 
 def judge(state: State, bound: float) -> Verdict:
@@ -65,7 +65,7 @@ def next_round(state: State, wanted: int, repeats: int) -> dict[str, Any] | None
     if settings.batch is not None:
         n_trials = settings.batch
     else:
-        n_trials = max(wanted, min(MOST_TRIALS, math.ceil(_round_size(state, evidence) / repeats)))
+        n_trials = max(wanted, min(MOST_TRIALS, math.ceil(_round_size(state) / repeats)))
     last = repeats
     if left is not None and n_trials * repeats > left:
         n_trials, last = math.ceil(left / repeats), left % repeats or repeats
@@ -104,31 +104,12 @@ def _blocks(state: State, evidence: Evidence, n_trials: int, repeats: int) -> tu
     return np.repeat(points, whole, axis=0), np.full(n_trials, repeats, dtype=np.int64)
 
 
-def _round_size(state: State, evidence: Evidence) -> int:
-    """Return how many measurements the next round should have: rounds grow geometrically, as in `adaptive`."""
-    settings, taken = state.known, state.charged
-    first = 2 * settings.domain.dimension + 1
+def _round_size(state: State) -> int:
+    """Return how many measurements the next round should have, as in `adaptive`."""
+    settings, taken, d = state.known, state.charged, state.known.domain.dimension
     if settings.eps is not None:
-        return _size_for_accuracy(taken, first, settings, evidence)
+        return round_size_for_accuracy(taken, d=d, eps=settings.eps, bound=regret_bound(state))
     if settings.budget is None:
-        return first - taken if taken < first else max(2, taken // 2)
-    first = min(first, settings.budget)
-    ends = (math.ceil(first * (settings.budget / first) ** (k / (ROUNDS - 1)) - 1e-9) for k in range(ROUNDS))
-    return next((end for end in ends if end > taken), settings.budget) - taken
-
-
-def _size_for_accuracy(taken: int, first: int, settings: Settings, evidence: Evidence) -> int:
-    """Return the next round's size on the way to eps: what the forecast says is missing, at most as much as taken."""
-    if taken < first:
-        return first - taken
-    bound = _regret_bound(evidence, settings) if evidence.n_measurements else math.inf
-    if not math.isfinite(bound):
-        return max(2, taken // 2)
-    assert settings.eps is not None
-    missing = taken * (bound / settings.eps - 1)  # the bound falls like 1/n
-    return max(2, math.ceil(taken / 10), min(taken, math.ceil(0.7 * missing)))
-
-
-def _regret_bound(evidence: Evidence, settings: Settings) -> float:
-    certificate = conclude(evidence, settings.domain, confidence=settings.confidence).certificate
-    return math.inf if certificate is None else certificate.regret_bound
+        return 2 * d + 1 - taken if taken < 2 * d + 1 else max(2, taken // 2)
+    rounds = default_rounds(d, settings.budget)
+    return round_size(taken, d=d, budget=settings.budget, rounds=rounds)

@@ -284,6 +284,16 @@ class State:
         )
         return empty.with_measurements(domain.to_unit(np.array([r.place for r in rows])), measurements)
 
+    def in_order(self) -> tuple[Matrix, Vector]:
+        """Return unit points (n, d) and values (n,) of the study's own trials, in the order of giving out."""
+        domain = self.known.domain
+        told = [r for r in self.records.values() if r.outcome is not None and r.state is COMPLETE and not r.is_old]
+        if not told:
+            return np.zeros((0, domain.dimension)), np.zeros(0)
+        told.sort(key=lambda record: record.id)
+        means = [record.outcome.mean for record in told if record.outcome is not None]
+        return domain.to_unit(np.array([record.place for record in told])), np.array(means)
+
     def pending(self) -> tuple[Matrix, Sequence[int]]:
         """Return unit points (m, d) that are planned or handed out and not answered, and their repeats."""
         domain = self.known.domain

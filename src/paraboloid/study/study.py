@@ -15,11 +15,11 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from paraboloid.algorithms import conclude
 from paraboloid.answer import Counted, translate
 from paraboloid.core import Domain, Evidence, Knob, Result, Status, UsageError, as_domain
 from paraboloid.store import Event, EventLog, StorageFull, StudyBusy, StudyHeld, this_place, uptime
 from paraboloid.study.beginning import create, own_version, replayed
+from paraboloid.study.conclusion import concluded
 from paraboloid.study.leases import lost_trials
 from paraboloid.study.outcome import Answer
 from paraboloid.study.overview import overview
@@ -405,8 +405,7 @@ class Study:
         """Return the answer from all evidence; worked out once for as long as the evidence stays the same."""
         evidence = state.evidence()
         if self._concluded is None or self._concluded[0] is not evidence:
-            answer = conclude(evidence, state.known.domain, confidence=state.known.confidence)
-            self._concluded = (evidence, answer)
+            self._concluded = (evidence, concluded(state))
         return self._concluded[1]
 
     def trials(self, state: TrialState | str | None = None) -> list[Trial]:

@@ -1,0 +1,69 @@
+"""How many measurements the next round of the adaptive search takes; the same for a run and for a study.
+
+==================  ======================  ===========================================================
+symbol              code                    meaning
+==================  ======================  ===========================================================
+T                   ``budget``              measurements that may be taken, failed ones included
+n₀                  ``pilot_size``          measurements of the pilot: 2d + 1, or 2p where T ≥ 40p
+n_k                 ``round_size``          round k ends at n₀(T/n₀)^(k/(rounds - 1)), rounded up
+==================  ======================  ===========================================================
+"""
+
+import math
+
+from paraboloid.numerics import n_terms
+
+__all__ = ["default_rounds", "pilot_size", "round_size", "round_size_for_accuracy"]
+
+ROUNDS = 8
+GROWTH = 3.0  # of the total from round to round, after a pilot of 2p; loses nothing measurable
+MANY = 40  # times p measurements: a pilot of 2p without any thought is then a small part of the budget
+
+
+def pilot_size(d: int, budget: int) -> int:
+    """Return how many measurements the first round takes: few where every one counts, 2p where there are many.
+
+    >>> pilot_size(2, 100), pilot_size(2, 1000)
+    (5, 12)
+    """
+    p = n_terms(d)
+    return min(budget, 2 * p if budget >= MANY * p else 2 * d + 1)
+
+
+def default_rounds(d: int, budget: int) -> int:
+    """Return the number of rounds if none is asked for.
+
+    >>> default_rounds(2, 100), default_rounds(2, 1000)
+    (8, 6)
+    """
+    if budget < MANY * n_terms(d):
+        return ROUNDS
+    return min(ROUNDS, 1 + math.ceil(math.log(budget / (2 * n_terms(d))) / math.log(GROWTH)))
+
+
+def round_size(taken: int, *, d: int, budget: int, rounds: int) -> int:
+    """Return how many measurements the next round takes; it ends at the first n_k beyond what was taken.
+
+    >>> [round_size(taken, d=2, budget=100, rounds=8) for taken in (0, 5, 50)]
+    [5, 3, 16]
+    """
+    first = pilot_size(d, budget)
+    if rounds == 1 or first == budget:
+        return budget - taken
+    ends = (math.ceil(first * (budget / first) ** (k / (rounds - 1)) - 1e-9) for k in range(rounds))
+    return next((end for end in ends if end > taken), budget) - taken
+
+
+def round_size_for_accuracy(taken: int, *, d: int, eps: float, bound: float) -> int:
+    """Return the next round's size on the way to ε: what the forecast says is missing, at most as much as was taken.
+
+    >>> round_size_for_accuracy(100, d=2, eps=0.1, bound=0.15)
+    35
+    """
+    first = 2 * d + 1
+    if taken < first:
+        return first - taken
+    if not math.isfinite(bound):
+        return max(2, taken // 2)
+    missing = taken * (bound / eps - 1)  # the bound falls like 1/n
+    return max(2, math.ceil(taken / 10), min(taken, math.ceil(0.7 * missing)))
