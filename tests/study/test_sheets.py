@@ -38,14 +38,19 @@ def told(folder: Path, content: str | bytes, *, n: int = 3) -> list[float | None
         return [trial.value for trial in study.trials()[:n]]
 
 
-def refusal(folder: Path, content: str | bytes, *, n: int = 3) -> str:
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """A study that asked for 15 trials and takes nothing of what it is told here, so that all tests may share it."""
+    with make(tmp_path_factory.mktemp("refusing") / "study.db") as study:
+        study.ask(15)
+        yield study
+
+
+def refusal(study: Study, folder: Path, content: str | bytes) -> str:
     """Return why a sheet is refused, after checking that nothing of it was taken."""
-    with make(folder / "refusing.db") as study:
-        if not study.trials():
-            study.ask(n)
-        with pytest.raises(UsageError) as refused:
-            tell_sheet(study, read_sheet(written(folder, content), study))
-        assert study.status().counts["RUNNING"] == n and study.status().n_measurements == 0
+    with pytest.raises(UsageError) as refused:
+        tell_sheet(study, read_sheet(written(folder, content), study))
+    assert study.status().counts["RUNNING"] == 15 and study.status().n_measurements == 0
     return str(refused.value)
 
 
@@ -103,12 +108,14 @@ def test_latin_1_and_utf_8_keep_the_letters_of_a_note(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["1,234", "1.234"])
-def test_a_mark_that_may_be_two_things_is_refused_unless_the_file_decides(folder: Path, text: str) -> None:
-    message = refusal(folder, f"id;value\n1;{text}\n2;5\n")
+def test_a_mark_that_may_be_two_things_is_refused_unless_the_file_decides(
+    refusing: Study, folder: Path, text: str
+) -> None:
+    message = refusal(refusing, folder, f"id;value\n1;{text}\n2;5\n")
     assert "row 2, column 'value'" in message and "thousands mark" in message
     assert told(folder, f"id;value\n1;{text}\n2;0,5\n")[0] == (1.234 if "," in text else 1234.0)
     assert told(folder, f"id;value\n1;{text}\n2;0.5\n")[0] == (1234.0 if "," in text else 1.234)
-    assert "thousands" in refusal(folder, f"id;value\n1;{text}\n2;0.5\n3;0,5\n")
+    assert "thousands" in refusal(refusing, folder, f"id;value\n1;{text}\n2;0.5\n3;0,5\n")
 
 
 def test_with_commas_between_cells_three_decimals_are_decimals(folder: Path) -> None:
@@ -116,8 +123,10 @@ def test_with_commas_between_cells_three_decimals_are_decimals(folder: Path) -> 
 
 
 @pytest.mark.parametrize("row", ["1,80,5,,", "1,80,5", "1,80,5,cold,,x"])
-def test_a_decimal_comma_between_commas_is_not_taken_for_a_standard_error(folder: Path, row: str) -> None:
-    message = refusal(folder, f"id,value,sem,note\n{row}\n")
+def test_a_decimal_comma_between_commas_is_not_taken_for_a_standard_error(
+    refusing: Study, folder: Path, row: str
+) -> None:
+    message = refusal(refusing, folder, f"id,value,sem,note\n{row}\n")
     assert "row 2" in message and "decimal comma" in message
 
 
@@ -175,8 +184,8 @@ def test_a_limit_that_was_passed_is_censored(folder: Path, text: str, value: flo
 @pytest.mark.parametrize(
     "text", ["#DIV/0!", "80.5 %", "about 80", "80.5?", "1_000", "0x10", "1.2.3", "1,23,456", "--5", "=A1"]
 )
-def test_anything_else_is_refused_by_row_and_column(folder: Path, text: str) -> None:
-    message = refusal(folder, f'note,id,value\n,2,79.0\n,1,"{text}"\n')
+def test_anything_else_is_refused_by_row_and_column(refusing: Study, folder: Path, text: str) -> None:
+    message = refusal(refusing, folder, f'note,id,value\n,2,79.0\n,1,"{text}"\n')
     assert "row 3, column 'value'" in message and repr(text) in message and "nothing was taken" in message
 
 
@@ -208,13 +217,13 @@ def test_states_and_standard_errors_have_their_columns(folder: Path) -> None:
         ('id,value\n1,"80\n', "Quotation marks"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(folder: Path, content: str, message: str) -> None:
-    assert message in refusal(folder, content)
+def test_what_cannot_be_meant_is_refused(refusing: Study, folder: Path, content: str, message: str) -> None:
+    assert message in refusal(refusing, folder, content)
 
 
-def test_every_problem_is_said_at_once_and_not_only_the_first(folder: Path) -> None:
+def test_every_problem_is_said_at_once_and_not_only_the_first(refusing: Study, folder: Path) -> None:
     rows = "".join(f"{number},x\n" for number in range(1, 16))
-    message = refusal(folder, f"id,value\n{rows}", n=15)
+    message = refusal(refusing, folder, f"id,value\n{rows}")
     assert message.count("row ") == 10 and "and 5 more" in message
 
 
@@ -250,8 +259,8 @@ def test_replicates_have_a_column_each(folder: Path) -> None:
         ("1,80\n-2,81\n", "row 3, column 'id'"),
     ],
 )
-def test_wrong_ids_refuse_the_whole_sheet(folder: Path, rows: str, message: str) -> None:
-    assert message in refusal(folder, f"id,value\n{rows}")
+def test_wrong_ids_refuse_the_whole_sheet(refusing: Study, folder: Path, rows: str, message: str) -> None:
+    assert message in refusal(refusing, folder, f"id,value\n{rows}")
 
 
 def test_a_second_time_changes_nothing_and_another_value_names_its_row(folder: Path) -> None:
@@ -343,19 +352,19 @@ DATES = ["1-May", "01. Mai", "May-05", "12.05.2026", "2026-05-12", "5/12/26", "1
 
 
 @pytest.mark.parametrize("text", [*DATES, "2026-05-12 08:00", "01.Jan", "Dec 26"])
-def test_dates_are_known_as_such_in_every_column(folder: Path, text: str) -> None:
+def test_dates_are_known_as_such_in_every_column(refusing: Study, folder: Path, text: str) -> None:
     for column, row in (
         ("value", f'1,"{text}",,'),
         ("id", f'"{text}",80,,'),
         ("sem", f'1,80,"{text}",'),
         ("time", f'1,80,,"{text}"'),
     ):
-        message = refusal(folder, f"id,value,sem,time\n{row}\n")
+        message = refusal(refusing, folder, f"id,value,sem,time\n{row}\n")
         assert f"row 2, column '{column}'" in message and "is a date" in message
 
 
-def test_a_date_counted_in_days_is_no_setting(folder: Path) -> None:
-    assert "counts in days" in refusal(folder, "id,value,time\n1,80,46154\n")  # 12 May 2026
+def test_a_date_counted_in_days_is_no_setting(refusing: Study, folder: Path) -> None:
+    assert "counts in days" in refusal(refusing, folder, "id,value,time\n1,80,46154\n")  # 12 May 2026
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -404,9 +413,9 @@ def test_notes_reasons_and_names_are_neutralised_and_read_back(folder: Path) -> 
 
 
 @pytest.mark.parametrize("n_lost", [1, 2, 4, 9, 15])
-def test_a_file_that_ends_in_the_middle_of_a_line_is_refused(folder: Path, n_lost: int) -> None:
+def test_a_file_that_ends_in_the_middle_of_a_line_is_refused(refusing: Study, folder: Path, n_lost: int) -> None:
     content = "id,value,note\n1,80.5,x\n2,79.25,long note\n"
-    assert "middle of a line" in refusal(folder, content[:-n_lost])
+    assert "middle of a line" in refusal(refusing, folder, content[:-n_lost])
 
 
 @pytest.mark.parametrize(
@@ -421,8 +430,8 @@ def test_a_file_that_ends_in_the_middle_of_a_line_is_refused(folder: Path, n_los
         (b"SQLite format 3\0", "a study"),
     ],
 )
-def test_what_is_no_whole_sheet_is_refused(folder: Path, content: bytes, message: str) -> None:
-    assert message.casefold() in refusal(folder, content).casefold()
+def test_what_is_no_whole_sheet_is_refused(refusing: Study, folder: Path, content: bytes, message: str) -> None:
+    assert message.casefold() in refusal(refusing, folder, content).casefold()
 
 
 def test_a_sheet_that_is_open_missing_or_a_folder_is_refused(folder: Path) -> None:
@@ -488,8 +497,8 @@ def test_a_hundred_thousand_rows_are_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     "header", ["temperature [°F]", "temperature [K]", "Temperature (°c)", "temperature []", "time [s]"]
 )
-def test_another_unit_is_refused(folder: Path, header: str) -> None:
-    message = refusal(folder, f'id,value,"{header}"\n1,80,180\n')
+def test_another_unit_is_refused(refusing: Study, folder: Path, header: str) -> None:
+    message = refusal(refusing, folder, f'id,value,"{header}"\n1,80,180\n')
     assert header.strip() in message and "Convert" in message
 
 

@@ -16,7 +16,7 @@ from paraboloid.numerics import QuadraticFit, features, project_onto_region, ran
 __all__ = ["merge", "next_batch", "pilot"]
 
 POLISHED = 2  # batches below this many times p are chosen and polished point by point
-LARGEST_POLISHED = 600  # coefficients (34 knobs); beyond, polishing takes four fifths of the time
+LARGEST_POLISHED = 2000  # coefficients (61 knobs); beyond, a point takes a second
 FILLED = 10  # below this many, what rounding down leaves over is chosen point by point; above it makes no difference
 CLOSED_FROM = 15  # knobs, from which on the closed form alone is within a few per cent, and far cheaper
 SEARCHES = 2

@@ -1,7 +1,7 @@
 """Whether the order of measurements matters, which it should not: drift, memory, good and bad days.
 
-Residuals of least squares in the order of measuring are replaced by the normal scores of their ranks, so that far values
-and unequal noise do not matter. If the noise is independent, their correlation with time and the sum of products of
+Residuals of least squares in the order of measuring are replaced by the normal scores of their ranks: far values and
+unequal noise then do not matter. If the noise is independent, their correlation with time and the sum of products of
 neighbours are normal with known variance.
 """
 

@@ -1,58 +1,20 @@
-"""The command line: parse, call, print. Results go to standard output, everything else to standard error."""
+"""``paraboloid reproduce``: the paper's theorems, simulated."""
 
-import functools
 import json
-import sys
-from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from paraboloid.core import ParaboloidError
+from paraboloid.cli.exits import exits_with_its_code
 from paraboloid.reproduction import EXPERIMENTS, Size, reproduce
 
-__all__ = ["main"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
+__all__ = ["reproduce_command"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="paraboloid", prog_name="paraboloid")
-def main() -> None:
-    """Find the best setting of a noisy system with the fewest measurements, and know how good it is.
-
-    \b
-    Example:
-      paraboloid reproduce --quick --output reproduction
-    """  # noqa: D301 - \b is click's mark for lines that stay as they are
-
-
-def _exits_with_its_code(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors into a message on standard error and the documented exit code."""
-
-    @functools.wraps(command)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return command(*args, **kwargs)
-        except ParaboloidError as error:
-            click.echo(f"Error: {error}", err=True)
-            sys.exit(2)
-        except (OSError, BrokenProcessPool, MemoryError) as error:
-            click.echo(f"Error: the run failed: {error or type(error).__name__}. Nothing was changed.", err=True)
-            sys.exit(1)
-        except KeyboardInterrupt:
-            click.echo("Interrupted. Nothing was changed.", err=True)
-            sys.exit(130)
-
-    return guarded
-
-
-@main.command("reproduce")
+@click.command("reproduce")
 @click.option("--quick", "size", flag_value="quick", help="A few minutes on two cores (the default).")
 @click.option(
     "--full", "size", flag_value="full", help="Up to 10^8 measurements a run: about half an hour on two cores."
@@ -75,7 +37,7 @@ def _exits_with_its_code(command: Callable[P, R]) -> Callable[P, R]:
 @click.option("--workers", type=click.IntRange(min=1), show_default="one for each core", help="Number of processes.")
 @click.option("--rng", type=click.IntRange(min=0), default=2023, show_default=True, metavar="SEED", help="Seed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the content of results.json instead of a table.")
-@_exits_with_its_code
+@exits_with_its_code
 def reproduce_command(
     size: str | None, output: Path, only: tuple[str, ...], workers: int | None, rng: int, as_json: bool
 ) -> None:

@@ -1,0 +1,105 @@
+"""Results as tables for people and as JSON for programs: the same numbers, on standard output."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.optimize import OptimizeResult
+
+from paraboloid.core import Box, Domain
+
+__all__ = ["as_plain", "duration", "number", "print_json", "print_recommendation", "print_table", "recommendation"]
+
+
+def as_plain(value: Any) -> Any:
+    """Return what JSON can hold; what is not finite becomes None.
+
+    >>> as_plain({"x": np.array([1.5, np.inf]), "n": np.int64(3)})
+    {'x': [1.5, None], 'n': 3}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return as_plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [as_plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        return as_plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document on standard output."""
+    click.echo(json.dumps(as_plain(value), indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(table: Table) -> None:
+    """Print a table on standard output, as wide as it needs to be where there is no terminal."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(console.width, 160))
+    console.print(table)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number as people read it; "none" for what is not known or not bounded.
+
+    >>> number(0.0123456), number(float("inf"))
+    ('0.01235', 'none')
+    """
+    return "none" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span in words.
+
+    >>> duration(42), duration(150), duration(7300), duration(200_000)
+    ('42 s', '2 min 30 s', '2 h 1 min', '2 d 7 h')
+    """
+    whole = round(max(0.0, seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+def recommendation(result: OptimizeResult, domain: Domain) -> dict[str, Any]:
+    """Return the answer of a study in plain types: settings and intervals by knob name."""
+    names = domain.names
+    seen = result.x_best_observed
+    return {
+        "x": dict(zip(names, as_plain(result.x), strict=True)),
+        "x_ci": dict(zip(names, as_plain(result.x_ci), strict=True)),
+        **{key: as_plain(result[key]) for key in ("fun", "fun_se", "regret", "regret_bound", "confidence", "sigma")},
+        **{key: as_plain(result[key]) for key in ("nfev", "nfail", "rounds", "stop_reason", "success", "message")},
+        "caveats": as_plain(result.caveats),
+        "x_best_observed": None if seen is None else dict(zip(names, as_plain(seen), strict=True)),
+    }
+
+
+def units(domain: Domain) -> tuple[str, ...]:
+    """Return the unit of each knob; empty where there is none."""
+    return tuple(knob.unit for knob in domain.knobs) if isinstance(domain, Box) else ("",) * domain.dimension
+
+
+def print_recommendation(result: OptimizeResult, domain: Domain) -> None:
+    """Print the answer of a study: a table of settings, and how good they are."""
+    share = f"{result.confidence:.0%}"
+    table = Table("knob", "setting", f"from ({share})", f"to ({share})", "unit")
+    for name, x, (low, high), unit in zip(domain.names, result.x, result.x_ci, units(domain), strict=True):
+        table.add_row(name, number(x, 6), number(low, 6), number(high, 6), unit)
+    print_table(table)
+    click.echo(f"value there   {number(result.fun, 6)} ± {number(result.fun_se, 3)}")
+    click.echo(f"regret        {number(result.regret)} expected, at most {number(result.regret_bound)} at {share}")
+    click.echo(f"measurements  {result.nfev}, of which {result.nfail} failed, in {result.rounds} rounds")
+    click.echo(result.message)
