@@ -120,7 +120,7 @@ def adaptive(
     where = as_domain(domain)
     if budget is None and eps is None:
         raise UsageError("give budget= (how many measurements) or eps= (how good the answer must be), or both.")
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, int | float | np.floating) or not 0 < confidence < 1:
         raise UsageError(f"confidence must lie between 0 and 1, got {confidence!r}. Usual is 0.95.")
     T = LARGEST_BUDGET if budget is None else check_budget(budget, smallest=1, what_for="a search")
     size = None if batch is None else check_budget(batch, smallest=1, what_for="one batch")

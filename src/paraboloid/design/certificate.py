@@ -1,9 +1,10 @@
 """How good the fitted minimiser is: expected regret, an upper bound, intervals, and where no bound can be given.
 
-The fitted coefficients are θ̂ with covariance Σ. We draw possible truths θ around θ̂ (a multivariate t, for the noise
-variance is estimated too) and ask of each how much worse than its own minimum the recommended point is. The bound is
-the quantile of that; it carries the uncertainty of the curvature along with that of the slope. A possible truth without
-a minimum (a curvature that may well be zero or negative) makes the bound infinite: no false certificate.
+The data alone, without the prior of the fit, give coefficients θ̂ with covariance Σ. We draw possible truths θ around
+θ̂ (a multivariate t, for the noise variance is estimated too) and ask of each how much worse than its own minimum the
+recommended point is. The bound is the quantile of that; it carries the uncertainty of the curvature along with that of
+the slope. A possible truth without a minimum counts as an infinite loss: where the curvature may well be zero or
+negative there is no bound. The prior helps to find a good point where data are few; it must not vouch for it.
 
 Noise may differ from point to point: Σ is corrected by the residuals and repeats of each point (a sandwich estimate).
 """
@@ -16,12 +17,12 @@ from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.design.criterion import free_inverse
-from paraboloid.numerics import QuadraticFit, features, gradient_map, n_terms, upper_triangle
+from paraboloid.numerics import QuadraticFit, features, fit_least_squares, gradient_map, upper_triangle
 
 __all__ = ["Quality", "assess", "robust_covariance", "without_bound"]
 
 DRAWS = 4000
-FLAT = 2.0  # standard errors that an eigenvalue must be above zero to count as curved
+FLAT = 3.0  # standard errors that an eigenvalue must be above zero to count as curved
 FEW = 10  # measurements per coefficient, up to which the noise at single points is not believed to be smaller
 SEED = 20231210  # the draws are fixed, so that a certificate is a function of the evidence alone
 
@@ -87,8 +88,9 @@ def robust_covariance(fit: QuadraticFit, evidence: Evidence) -> Matrix:
     residual = evidence.means[rows] - phi @ fit.theta
     leverage = np.clip(n * np.sum((phi @ fit.covariance) * phi, axis=1) / fit.sigma2, 0.0, 1.0)
     variance = (evidence.scatter[rows] + n * residual**2 + leverage * fit.sigma2) / n
-    excess = (phi.T * (n * (variance - fit.sigma2) / fit.sigma2**2)) @ phi
-    corrected = fit.covariance + fit.covariance @ excess @ fit.covariance
+    relative = fit.covariance / fit.sigma2  # of a noise of 1, so that no square of a tiny variance is needed
+    excess = (phi.T * (n * (variance - fit.sigma2))) @ phi
+    corrected = fit.covariance + relative @ excess @ relative
     # With few measurements per coefficient never below the plain covariance: chance makes some residuals too small.
     floor = min(1.0, FEW * len(fit.theta) / max(int(n.sum()), 1))
     eigenvalues, Q = linalg.eigh(corrected, fit.covariance)
@@ -115,16 +117,19 @@ def assess(fit: QuadraticFit, evidence: Evidence, shape: Shape, confidence: floa
     G = gradient_map(z)
     K = free_inverse(fit, shape)
     gradient_covariance = G @ covariance @ G.T
-    losses, minimisers = _possible_truths(fit, covariance, shape)
+    alone = fit_least_squares(evidence, z)
+    judged = fit if alone is None else alone
+    spread = covariance if alone is None else robust_covariance(alone, evidence)
+    losses, minimisers = _possible_truths(judged, spread, shape)
     tails = (1 - confidence) / 2, (1 + confidence) / 2
     interval = np.quantile(np.clip(minimisers, -1.0, 1.0), tails, axis=0, method="inverted_cdf").T
     interval = np.column_stack([np.minimum(interval[:, 0], z), np.maximum(interval[:, 1], z)])
-    eigenvalues, Q = np.linalg.eigh(fit.hessian)
+    _, Q = np.linalg.eigh(fit.hessian)
     along = features(Q.T)[:, d + 1 :] * 2  # qᵀHq as a linear function of vech H
-    eigenvalue_variance = np.einsum("ka,ab,kb->k", along, covariance[d + 1 :, d + 1 :], along)
-    eigenvalue_se = np.sqrt(np.maximum(eigenvalue_variance, 0.0))
-    enough = fit.freedom >= 1 and int(np.sum(evidence.counts > 0)) >= n_terms(d)
-    has_bound = enough and not np.any(eigenvalues < FLAT * eigenvalue_se)
+    eigenvalue_variance = np.sum((along @ spread[d + 1 :, d + 1 :]) * along, axis=1)
+    eigenvalues, eigenvalue_se = along @ judged.theta[d + 1 :], np.sqrt(np.maximum(eigenvalue_variance, 0.0))
+    # The minimiser is a ratio: where its denominator is not well away from zero, chance decides its law.
+    has_bound = alone is not None and not np.any(eigenvalues < FLAT * eigenvalue_se)
     phi = features(z[None, :])[0]
     return Quality(
         regret=float(np.sum(K * gradient_covariance)) / 2,
@@ -155,7 +160,7 @@ def _possible_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> tup
     H[:, j, i] = drawn[:, d:]
     gradient = drawn[:, :d] + H @ z
     H, gradient = _held_by_the_edge(H, gradient, z, shape)
-    has_minimum = _is_positive(H, fit.hessian)
+    has_minimum = _is_positive(H)
     safe = np.where(has_minimum[:, None, None], H, np.eye(d))
     step = np.linalg.solve(safe, gradient[:, :, None])[:, :, 0]
     losses = np.where(has_minimum, np.sum(step * gradient, axis=1) / 2, np.inf)
@@ -163,10 +168,13 @@ def _possible_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> tup
     return losses, z - away
 
 
-def _is_positive(H: Matrix, near: Matrix) -> npt.NDArray[np.bool_]:
-    """Tell which of the matrices (n, d, d) are positive definite; those close to ``near`` need no eigenvalues."""
-    whitener = np.linalg.inv(np.linalg.cholesky(near))
-    apart = whitener @ H @ whitener.T - np.eye(len(near))
+def _is_positive(H: Matrix) -> npt.NDArray[np.bool_]:
+    """Tell which of the matrices (n, d, d) are positive definite; those close to their mean need no eigenvalues."""
+    try:
+        whitener = np.linalg.inv(np.linalg.cholesky(H.mean(axis=0)))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.eigvalsh(H)[:, 0] > 0)
+    apart = whitener @ H @ whitener.T - np.eye(H.shape[1])
     positive: npt.NDArray[np.bool_] = np.sum(apart**2, axis=(1, 2)) < 1
     positive[~positive] = np.linalg.eigvalsh(H[~positive])[:, 0] > 0
     return positive

@@ -79,6 +79,8 @@ def regret_weight(fit: QuadraticFit, shape: Shape) -> Matrix:
     """
     d = fit.minimiser.size
     K = free_inverse(fit, shape)
+    if not K.any():  # every direction is held by the edge: what is left to learn is whether that is so
+        K = _inverse(fit.hessian)
     G = gradient_map(fit.minimiser)
     W = G.T @ K @ G
     spread = K @ G @ fit.covariance @ G.T @ K

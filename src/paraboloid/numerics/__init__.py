@@ -14,7 +14,7 @@ from paraboloid.numerics.quadratic_model import (
 )
 from paraboloid.numerics.quantisation import QuantisedSum, Quantiser, quantise
 from paraboloid.numerics.region import minimise_on_region, project_onto_region, random_points
-from paraboloid.numerics.saddle import fit_saddle
+from paraboloid.numerics.saddle import fit_least_squares, fit_saddle
 from paraboloid.numerics.tails import Limited, limit_tails
 from paraboloid.numerics.truncation import AS_PRINTED, CENTRED, Truncation, median_of_means, truncated_mean
 from paraboloid.numerics.variance import weigh_by_variance
@@ -29,6 +29,7 @@ __all__ = [
     "Quantiser",
     "Truncation",
     "features",
+    "fit_least_squares",
     "fit_quadratic",
     "fit_saddle",
     "gradient_map",

@@ -42,6 +42,7 @@ NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once the
 NOISE_WEIGHT = 1.0  # how many measurements that is worth
 LARGEST_R2 = 4.0
 ONE_START = 4  # times p measurements: least squares is then near enough to be the only start
+SINGULAR = 1e-7  # ratio of the Cholesky factor's diagonal, at which the inverse has lost all digits
 NEWTON_STEPS = 40
 NOISE_STEPS = 12
 
@@ -182,8 +183,7 @@ def _least_squares(phi: Matrix, y: Vector, counts: Vector) -> tuple[Vector, int]
     p = phi.shape[1]
     if len(phi) > ONE_START * p:  # the normal equations are ten times faster, and well determined by then
         try:
-            solution: Vector = linalg.solve((phi.T * counts) @ phi, phi.T @ (counts * y), assume_a="pos")
-            return solution, p
+            return _solve((phi.T * counts) @ phi, phi.T @ (counts * y)), p
         except linalg.LinAlgError:
             pass
     root = np.sqrt(counts)
@@ -203,7 +203,7 @@ def _starts(problem: _Problem) -> list[Vector]:
     bowl[d + 1 :] = np.eye(d)[upper_triangle(d)]
     M, v, _ = problem.weighed(1.0)
     ridge = 1e-6 * np.trace(M) / p
-    least_squares = linalg.solve(M + ridge * np.eye(p), v, assume_a="pos")
+    least_squares = _solve(M + ridge * np.eye(p), v)
     eigenvalues, Q = np.linalg.eigh(vector_to_matrix(least_squares[d + 1 :], d))
     floor = 1e-3 * max(float(np.abs(eigenvalues).max()), 1e-3)
     H = (Q * np.maximum(np.abs(eigenvalues), floor)) @ Q.T
@@ -259,6 +259,8 @@ def _objective(problem: _Problem, theta: Vector, sigma2: float, r2: float) -> fl
         root = np.linalg.cholesky(H)
     except np.linalg.LinAlgError:
         return np.inf
+    if float(root.diagonal().min()) <= SINGULAR * float(root.diagonal().max()):
+        return np.inf  # a step that ends so near to the edge of H > 0 cannot be followed by another
     x0 = -linalg.cho_solve((root, True), theta[1 : d + 1], check_finite=False)
     log_det = 2 * float(np.sum(np.log(np.diag(root))))
     prior = problem.nu / 2 * (d * np.log(np.trace(H) / d) - log_det)

@@ -1,14 +1,16 @@
 """Surfaces without a minimum inside: plain least squares, where it shows that the response bends down."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.ball import minimise_on_ball
 from paraboloid.numerics.fit import QuadraticFit
-from paraboloid.numerics.quadratic_model import features, n_terms, vector_to_matrix
+from paraboloid.numerics.quadratic_model import features, n_terms
 
-__all__ = ["fit_saddle"]
+__all__ = ["fit_least_squares", "fit_saddle"]
 
 DOWNWARD = 3.0  # standard errors by which an eigenvalue must be negative
 STARTS = 64
@@ -26,23 +28,40 @@ def fit_saddle(evidence: Evidence, shape: Shape) -> QuadraticFit | None:
     >>> np.abs(fit_saddle(evidence, Shape.BOX).minimiser).round(3)
     array([0., 1.])
     """
-    rows = evidence.counts > 0
     d = evidence.dimension
-    p = n_terms(d)
-    n = evidence.n_measurements
+    plain = fit_least_squares(evidence, np.zeros(d))
+    if plain is None:
+        return None
+    eigenvalues, Q = np.linalg.eigh(plain.hessian)
+    along = features(Q[:, :1].T)[0, d + 1 :] * 2
+    deviation = float(np.sqrt(along @ plain.covariance[d + 1 :, d + 1 :] @ along))
+    if eigenvalues[0] >= -DOWNWARD * deviation:
+        return None
+    H, b = plain.hessian, plain.linear
+    minimiser = minimise_on_ball(H, b) if shape is Shape.BALL else lowest_in_box(H, b)
+    return replace(plain, minimiser=minimiser)
+
+
+def fit_least_squares(evidence: Evidence, minimiser: Vector) -> QuadraticFit | None:
+    """Return what the data say alone, without a prior, or None where they leave a coefficient undetermined.
+
+    Its curvature may be negative, so that the point of interest, ``minimiser``, has to be given.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(3 - z**2))
+    >>> fit_least_squares(evidence, np.zeros(1)).hessian.round(6)
+    array([[-2.]])
+    """
+    rows = evidence.counts > 0
+    p, n = n_terms(evidence.dimension), evidence.n_measurements
     phi = features(evidence.points[rows])
     if n <= p + 1 or len(phi) < p or _is_singular(phi):
         return None
     y = evidence.means[rows]
     shift = float(y.mean())
     theta, covariance, sigma2 = _least_squares(evidence, phi, y - shift)
-    eigenvalues, Q = np.linalg.eigh(vector_to_matrix(theta[d + 1 :], d))
-    along = features(Q[:, :1].T)[0, d + 1 :] * 2
-    deviation = float(np.sqrt(along @ covariance[d + 1 :, d + 1 :] @ along))
-    if eigenvalues[0] >= -DOWNWARD * deviation:
-        return None
-    H, b = vector_to_matrix(theta[d + 1 :], d), theta[1 : d + 1]
-    minimiser = minimise_on_ball(H, b) if shape is Shape.BALL else lowest_in_box(H, b)
     theta[0] += shift
     return QuadraticFit(theta, covariance, sigma2, float(n - p), minimiser)
 
@@ -65,7 +84,9 @@ def _least_squares(evidence: Evidence, phi: Matrix, y: Vector) -> tuple[Vector, 
     for _ in range(1 if known.all() else 3):  # weights and noise variance in turn, where some of both are there
         weights = np.where(known, precision, counts / sigma2)
         M = (phi.T * weights) @ phi
-        theta = linalg.solve(M, (phi.T * weights) @ y, assume_a="pos")
+        scale = 1 / np.sqrt(np.diag(M))
+        factor = linalg.cho_factor(scale[:, None] * M * scale + 1e-14 * np.eye(p), check_finite=False)
+        theta = scale * linalg.cho_solve(factor, scale * ((phi.T * weights) @ y), check_finite=False)
         if not known.all():
             left = float(counts[~known] @ (y - phi @ theta)[~known] ** 2 + scatter[~known].sum())
             freedom = max(float(counts[~known].sum()) - p * float(counts[~known].sum()) / n, 1.0)
