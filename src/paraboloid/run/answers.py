@@ -1,12 +1,11 @@
 """What a measured function answered: a value, a value with its standard error, or nothing that can be used."""
 
-import numbers
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from paraboloid.core import MeasurementError, Vector
+from paraboloid.core.measured import measured_number
 
 __all__ = ["read_answer", "read_answers"]
 
@@ -17,24 +16,10 @@ def read_answer(answer: Any) -> tuple[float, float]:
         return answer, 0.0
     value, sem = answer, 0.0
     if isinstance(answer, tuple | list) and len(answer) == 2:
-        value, sem = answer[0], _read_number(answer[1], "standard error")
+        value, sem = answer[0], measured_number(answer[1], "standard error")
         if sem <= 0:
             raise MeasurementError(f"a standard error must be above 0, got {answer[1]!r}")
-    return _read_number(value, "value"), sem
-
-
-def _read_number(given: Any, what: str) -> float:
-    if isinstance(given, np.ndarray) and given.ndim == 0:
-        given = given[()]
-    if isinstance(given, bool | np.bool_) or not isinstance(given, numbers.Real | Decimal):
-        raise MeasurementError(f"{what} must be a number, got {given!r}")
-    try:
-        number = float(given)
-    except (ValueError, OverflowError) as error:  # a signalling NaN, an integer beyond floats
-        raise MeasurementError(f"{what} must be a number that fits a float ({error})") from error
-    if not np.isfinite(number):
-        raise MeasurementError(f"{what} must be finite, got {given!r}")
-    return number
+    return measured_number(value, "value"), sem
 
 
 def read_answers(answer: Any, n: int) -> tuple[Vector, Vector, str]:

@@ -1,15 +1,14 @@
 """What is told of a trial: values of any kind a person or a machine may send, turned into numbers or into a failure."""
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paraboloid.core import MeasurementError, Measurements, UsageError
+from paraboloid.core.measured import measured_number
 from paraboloid.study.trial import TrialState, as_state
 
 __all__ = ["Answer", "Outcome", "outcome_of", "setting_of"]
@@ -171,7 +170,7 @@ def setting_of(given: Any, names: Sequence[str], asked: Sequence[float] | None) 
     found = []
     for k, name in enumerate(names):
         try:
-            found.append(_number(given[name], f"knob {name}") if name in given else float(asked[k]))  # type: ignore[index]  # missing names need asked
+            found.append(measured_number(given[name], f"knob {name}") if name in given else float(asked[k]))  # type: ignore[index]  # missing names need asked
         except MeasurementError as error:
             raise UsageError(f"{error}. Give the executed setting in the units of the knob.") from error
     return tuple(found)
@@ -191,11 +190,11 @@ def _read(value: Any) -> tuple[tuple[float, ...] | None, int, float, float, int]
     if isinstance(value, np.ndarray) and value.ndim > 0:
         value = list(value)
     if not isinstance(value, list | tuple):
-        return (_number(value, "value"),), 1, 0.0, 0.0, 0
+        return (measured_number(value, "value"),), 1, 0.0, 0.0, 0
     good, bad = [], ""
     for entry in value:
         try:
-            good.append(_number(entry, "value"))
+            good.append(measured_number(entry, "value"))
         except MeasurementError as error:
             bad = str(error)
     if not good:
@@ -208,37 +207,18 @@ def _read_sem(given: Any, count: int, is_single: bool) -> float | tuple[float, .
         return None
     try:
         if isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim > 0):
-            read = tuple(_number(entry, "sem") for entry in given)
+            read = tuple(measured_number(entry, "sem") for entry in given)
             if len(read) != count or not is_single:
                 raise MeasurementError(f"sem has {len(read)} entries for {count} values")
             bad = [s for s in read if not s > 0]
         else:
-            read = _number(given, "sem")  # type: ignore[assignment]  # one number for the mean of all
+            read = measured_number(given, "sem")  # type: ignore[assignment]  # one number for the mean of all
             bad = [] if read > 0 else [read]  # type: ignore[operator, list-item]  # a float here
     except MeasurementError as error:
         raise UsageError(f"{error}. A standard error is a number above 0; leave sem out if it is not known.") from error
     if bad:
         raise UsageError(f"sem must be above 0, got {given!r}. Leave it out if it is not known.")
     return read
-
-
-def _number(given: Any, what: str) -> float:
-    if isinstance(given, np.ndarray) and given.ndim == 0:
-        given = given[()]
-    if isinstance(given, bool | np.bool_) or not isinstance(given, numbers.Real | Decimal):
-        raise MeasurementError(f"{what} must be a number, got {_shown(given)}")
-    try:
-        number = float(given)
-    except (ValueError, OverflowError) as error:  # a signalling NaN, an integer beyond floats
-        raise MeasurementError(f"{what} must be a number that fits a float ({error})") from error
-    if not math.isfinite(number):
-        raise MeasurementError(f"{what} must be finite, got {given!r}")
-    return number + 0.0  # -0.0 and 0.0 are one value
-
-
-def _shown(given: Any) -> str:
-    text = repr(given)
-    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def _moments(values: Sequence[float], sem: float | tuple[float, ...] | None) -> tuple[float, float]:
