@@ -95,6 +95,8 @@ def _readable(connection: sqlite3.Connection) -> list[dict[str, Any]]:
     while lost < MOST_LOST:
         try:
             for row in connection.execute(query, (last,)):
+                if row[0] <= last:
+                    raise ValueError("a damaged page that leads backwards: SQLite would read in a circle")
                 rows.append(_row(row))
                 last, lost = int(row[0]), 0
             return rows

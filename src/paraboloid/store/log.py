@@ -279,7 +279,8 @@ class EventLog:
         self._finalizer.detach()
         if self.claim is not None:
             OPEN_HERE.discard(self.claim.token)
-        self._connection.close()
+        with self._lock:  # a heartbeat under way uses the connection
+            self._connection.close()
 
     def check_open(self) -> None:
         """Raise a `UsageError` if the log is closed, or was opened by another process."""
