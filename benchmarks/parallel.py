@@ -1,7 +1,7 @@
 """Parallel measuring: blocks through a real Dask cluster against the simulator alone, and many workers against one.
 
 (a) `blocks`: 10⁷ measurements of fast vectorized simulators on 2 Dask workers, one round and whole searches, against
-the same simulator called in a bare loop on the same workers, in neighbouring pairs.
+the same simulator called in a bare loop on both workers at once, just before and just after.
 
 (b) `workers`: a `Study` of 16 workers with heavy-tailed durations (log-normal, σ = 1.5) on a simulated clock: the share
 of time that workers are idle, and the regret against one worker's.
@@ -95,6 +95,12 @@ def cluster(n_workers: int) -> Iterator[Any]:
                 process.wait()
 
 
+def seconds_alone(simulator: Simulator, n: int, n_workers: int, client: Any) -> float:
+    """Return the seconds that n measurements take in bare loops on all workers at once."""
+    tasks = [client.submit(simulate_alone, simulator, n // n_workers, w, pure=False) for w in range(n_workers)]
+    return float(max(client.gather(tasks)))
+
+
 def seconds_of_round(simulator: Simulator, n: int, seed: int, client: Any) -> float:
     """Return the seconds that one experiment of n measurements at six points takes, summary included."""
     points = np.random.default_rng(seed).uniform(-1, 1, (6, 2))
@@ -118,19 +124,19 @@ def seconds_of_search(simulator: Simulator, n: int, seed: int, client: Any) -> f
 
 def blocks(n: int, pairs: int, n_workers: int = 2) -> None:
     """Print the speed through Dask over that of the simulator alone on the same workers, in neighbouring pairs."""
-    print(f"{n:,} measurements on {n_workers} Dask workers; speed over that of the simulator alone, median (range)\n")
+    print(f"{n:,} measurements on {n_workers} Dask workers; speed over that of the simulator alone: median (range)\n")
     print("| simulator | alone, ns each | one round, in blocks | a whole search |\n|---|---|---|---|")
     with cluster(n_workers) as client:
         for name, simulator in SIMULATORS.items():
             seconds_of_search(simulator, 100_000, 0, client)  # everything is loaded
-            own, rounds, searches = [], [], []
+            own = [seconds_alone(simulator, n, n_workers, client)]
+            rounds: list[float] = []
+            searches: list[float] = []
             for pair in range(pairs):
-                tasks = [
-                    client.submit(simulate_alone, simulator, n // n_workers, w, pure=False) for w in range(n_workers)
-                ]
-                own.append(max(client.gather(tasks)))
-                rounds.append(own[-1] / seconds_of_round(simulator, n, pair, client))
-                searches.append(own[-1] / seconds_of_search(simulator, n, pair, client))
+                for way, ratios in ((seconds_of_round, rounds), (seconds_of_search, searches)):
+                    taken = way(simulator, n, pair, client)
+                    own.append(seconds_alone(simulator, n, n_workers, client))
+                    ratios.append((own[-2] + own[-1]) / 2 / taken)  # others' work on the machine comes and goes
             each = 1e9 * n_workers * statistics.median(own) / n
             print(f"| {name} | {each:.0f} | {spread(rounds)} | {spread(searches)} |", flush=True)
 
