@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from paraboloid.core import Counts, Experiment, MeasurementError, Measurements, Vector
 from paraboloid.run import Crew, Job, Measurer, measure_block
-from paraboloid.run.block import CHUNK, cut
+from paraboloid.run.block import CHUNK, LONG, cut, pieces
 
 
 class Script:
@@ -37,10 +37,22 @@ repeats_of_points = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 
 @given(repeats=repeats_of_points, size=st.integers(1, 12))
 def test_pieces_hold_every_measurement_once_in_order(repeats: list[int], size: int) -> None:
-    pieces = list(cut(np.array(repeats), size))
-    rows = [first + k for first, counts in pieces for k, n in enumerate(counts.tolist()) for _ in range(n)]
+    made = list(cut(np.array(repeats), size))
+    rows = [first + k for first, counts in made for k, n in enumerate(counts.tolist()) for _ in range(n)]
     assert rows == np.repeat(np.arange(len(repeats)), repeats).tolist()
-    assert all(counts.sum() == size for _, counts in pieces[:-1]) and 1 <= pieces[-1][1].sum() <= size
+    assert all(counts.sum() == size for _, counts in made[:-1]) and 1 <= made[-1][1].sum() <= size
+
+
+@given(
+    repeats=st.lists(st.sampled_from([1, 7, LONG - 1, LONG, CHUNK, CHUNK + 1, 5 * CHUNK - 3]), min_size=1, max_size=9)
+)
+def test_a_point_of_many_repeats_has_calls_of_its_own(repeats: list[int]) -> None:
+    calls = list(pieces(np.array(repeats)))
+    rows = np.concatenate([first + np.repeat(np.arange(len(counts)), counts) for first, counts in calls])
+    assert np.array_equal(rows, np.repeat(np.arange(len(repeats)), repeats))
+    for first, counts in calls:
+        assert 1 <= counts.sum() <= CHUNK
+        assert len(counts) == 1 or max(repeats[first : first + len(counts)]) < LONG
 
 
 @given(

@@ -4,6 +4,7 @@ The main thread only looks on, so that it hears signals at once and a slow termi
 ever thrown into the middle of a write.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -123,14 +124,14 @@ class Drive:
                     list(trial.x.values()),
                     repeats=trial.repeats,
                     attempt=trial.attempt,
-                    keep_values=trial.repeats == 1,
+                    keep_values=trial.repeats == 1 or trial.needs_values,
                 )
             )
         crew.submit(*jobs)
 
     def _tell(self, outcome: Outcome) -> None:
         trial = self._out[outcome.job.trial]
-        told = _answer(outcome)
+        told = _answer(outcome, needs_values=trial.needs_values)
         self._patiently(lambda: self._study.tell(trial.id, attempt=trial.attempt, **told))
         del self._out[trial.id]
         self._seconds += outcome.seconds
@@ -148,7 +149,7 @@ class Drive:
                     return work()
 
 
-def _answer(outcome: Outcome) -> dict[str, Any]:
+def _answer(outcome: Outcome, *, needs_values: bool = False) -> dict[str, Any]:
     """Return what the study is told of an outcome."""
     note = "\n".join(filter(None, [outcome.reason, outcome.traceback]))
     kept = note if len(note) <= NOTE else f"{note[: NOTE // 2]}\n...\n{note[-NOTE // 2 :]}"
@@ -158,5 +159,7 @@ def _answer(outcome: Outcome) -> dict[str, Any]:
     if outcome.job.n_measurements == 1:
         return {"value": outcome.value, "sem": outcome.sem, **remark}
     m = outcome.measurements
+    if needs_values and m.values is not None:
+        return {"value": [*m.values[0].tolist(), *[math.nan] * m.n_failures], **remark}
     block = Measurements(m.counts, m.means, m.scatter, failures=m.failures)
     return {"value": block, "sem": outcome.sem, **remark}

@@ -209,6 +209,7 @@ def template(wanted: _Wanted) -> str:
         "# confidence = 0.95  # of bounds and intervals",
         _or_comment("seed", wanted.seed, "1", "makes the choices of the study, and the noise of `rng`, repeatable"),
         "# batch = 8  # size of every round, such as the number of wells; without it rounds grow",
+        '# algorithm = "universal"  # or "module:factory", in place of the adaptive search; see docs/studies.md',
         "",
     ]
     for knob in wanted.box.knobs:

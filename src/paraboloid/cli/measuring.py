@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from paraboloid.cli.commanding import CommandMeasurement
 from paraboloid.cli.settings import MeasureSettings
 from paraboloid.core import UsageError, Vector
+from paraboloid.study.algorithm import function_named
 
 __all__ = ["ByName", "ByNameWithNoise", "load_function", "measurement_of", "with_its_code"]
 
@@ -110,20 +110,7 @@ def load_function(name: str, folder: Path) -> Callable[..., Any]:
     where = str(folder.resolve())
     if where not in sys.path:
         sys.path.insert(0, where)
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # whatever a module of the user's raises
-        raise UsageError(f"{name}: {module_name} cannot be imported ({type(error).__name__}: {error}).") from error
-    found: Any = module
-    for part in function_name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        raise UsageError(f"{name}: there is no function {function_name} in {_file(module)}.")
-    return found  # type: ignore[no-any-return]  # it is callable
-
-
-def _file(module: ModuleType) -> str:
-    return getattr(module, "__file__", None) or module.__name__
+    return function_named(name)
 
 
 def _parameters(function: Callable[..., Any]) -> set[str]:

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from paraboloid.cli.exits import exits_with_its_code
 from paraboloid.cli.printing import number, print_json, print_table
-from paraboloid.cli.settings import read_settings, study_path
+from paraboloid.cli.settings import read_settings
+from paraboloid.cli.studies import read_study
 from paraboloid.core import Box, Domain, UsageError, check_budget, check_positive
 from paraboloid.planning import plan
-from paraboloid.study import Study
 
 __all__ = ["plan_command"]
 
@@ -96,7 +96,7 @@ def plan_command(
     if rise or noise is not None:
         forecast = _from_guess(_domain(study, knobs), rise, noise, confidence)
     elif study is not None:
-        forecast = _from_study(study_path(study))
+        forecast = _from_study(study)
     else:
         raise UsageError("give a guess (--rise and --noise), or a study that has measurements.")
     rows = _rows(forecast, eps, budget)
@@ -123,7 +123,7 @@ def _domain(study: Path | None, knobs: int | None) -> Domain:
         return Box([(-1.0, 1.0)] * knobs)
     if study.suffix == ".toml" or study.is_dir():
         return read_settings(study).domain
-    with Study.read(study) as view:
+    with read_study(study) as view:
         return view.domain
 
 
@@ -143,13 +143,13 @@ def _from_guess(domain: Domain, rise: tuple[float, ...], noise: float | None, co
     )
 
 
-def _from_study(path: Path) -> _Forecast:
-    with Study.read(path) as view:
-        status = view.status()
+def _from_study(given: Path) -> _Forecast:
+    with read_study(given) as view:
+        status, path = view.status(), view.path
         if status.n_measurements == 0:
             raise UsageError(f"nothing has been measured in {path} yet: give a guess by --rise and --noise.")
         result, dimension = view.recommend(), view.domain.dimension
-    if not (math.isfinite(result.regret) and result.regret > 0):
+    if not (math.isfinite(result.get("regret", math.inf)) and result.regret > 0):
         raise UsageError(
             f"{path} cannot tell yet how its regret falls: {result.message} Measure more, or give a guess."
         )

@@ -16,6 +16,10 @@ from paraboloid.core import Box, Domain
 __all__ = ["as_plain", "duration", "number", "print_json", "print_recommendation", "print_table", "recommendation"]
 
 
+CERTIFIED = ("fun", "fun_se", "regret", "regret_bound", "confidence", "sigma")
+"""Fields of an answer that says how good it is; the paper's algorithms give none."""
+
+
 def as_plain(value: Any) -> Any:
     """Return what JSON can hold; what is not finite becomes None.
 
@@ -79,12 +83,17 @@ def recommendation(result: OptimizeResult, domain: Domain) -> dict[str, Any]:
     seen = result.x_best_observed
     return {
         "x": dict(zip(names, as_plain(result.x), strict=True)),
-        "x_ci": dict(zip(names, as_plain(result.x_ci), strict=True)),
-        **{key: as_plain(result[key]) for key in ("fun", "fun_se", "regret", "regret_bound", "confidence", "sigma")},
+        "x_ci": dict(zip(names, as_plain(_intervals(result)), strict=True)),
+        **{key: as_plain(result.get(key)) for key in CERTIFIED},
         **{key: as_plain(result[key]) for key in ("nfev", "nfail", "rounds", "stop_reason", "success", "message")},
-        "caveats": as_plain(result.caveats),
+        "caveats": as_plain(result.get("caveats", [])),
         "x_best_observed": None if seen is None else dict(zip(names, as_plain(seen), strict=True)),
     }
+
+
+def _intervals(result: OptimizeResult) -> Any:
+    """Return an interval for each knob, not bounded where the algorithm gives none."""
+    return result.get("x_ci", np.full((len(result.x), 2), np.nan))
 
 
 def units(domain: Domain) -> tuple[str, ...]:
@@ -94,12 +103,14 @@ def units(domain: Domain) -> tuple[str, ...]:
 
 def print_recommendation(result: OptimizeResult, domain: Domain) -> None:
     """Print the answer of a study: a table of settings, and how good they are."""
-    share = f"{result.confidence:.0%}"
+    is_certified = "confidence" in result
+    share = f"{result.confidence:.0%}" if is_certified else "not known"
     table = Table("knob", "setting", f"from ({share})", f"to ({share})", "unit")
-    for name, x, (low, high), unit in zip(domain.names, result.x, result.x_ci, units(domain), strict=True):
+    for name, x, (low, high), unit in zip(domain.names, result.x, _intervals(result), units(domain), strict=True):
         table.add_row(name, number(x, 6), number(low, 6), number(high, 6), unit)
     print_table(table)
-    click.echo(f"value there   {number(result.fun, 6)} ± {number(result.fun_se, 3)}")
-    click.echo(f"regret        {number(result.regret)} expected, at most {number(result.regret_bound)} at {share}")
+    if is_certified:
+        click.echo(f"value there   {number(result.fun, 6)} ± {number(result.fun_se, 3)}")
+        click.echo(f"regret        {number(result.regret)} expected, at most {number(result.regret_bound)} at {share}")
     click.echo(f"measurements  {result.nfev}, of which {result.nfail} failed, in {result.rounds} rounds")
     click.echo(result.message)

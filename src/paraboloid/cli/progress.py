@@ -49,7 +49,7 @@ def line(status: StudyStatus, seconds: float, n_new: int) -> str:
 def _left(status: StudyStatus, done: int) -> int | None:
     """Return the number of measurements until the end, as far as it can be foreseen."""
     left = None if status.budget is None else max(0, status.budget - done)
-    bound = math.inf if status.estimate is None else status.estimate["regret_bound"]
+    bound = math.inf if status.estimate is None else status.estimate["regret_bound"] or math.inf
     if status.eps is None or not math.isfinite(bound):
         return left
     missing = max(0, math.ceil(done * (bound / status.eps - 1)))  # the bound falls like 1/n

@@ -17,12 +17,13 @@ import click
 
 from paraboloid.cli.commanding import CommandMeasurement, end_commands
 from paraboloid.cli.driving import Drive
-from paraboloid.cli.exits import FAILED, code_of, exits_with_its_code
+from paraboloid.cli.exits import FAILED, TOO_MANY_FAILURES, code_of, exits_with_its_code
 from paraboloid.cli.measuring import measurement_of, with_its_code
 from paraboloid.cli.printing import print_json, print_recommendation, recommendation
 from paraboloid.cli.progress import Display, line
 from paraboloid.cli.settings import MeasureSettings, StudySettings, read_settings
 from paraboloid.cli.signals import Wishes, heard
+from paraboloid.cli.studies import options_of
 from paraboloid.core import ParaboloidError, UsageError
 from paraboloid.run import Crew
 from paraboloid.study import Study
@@ -131,19 +132,10 @@ def _measure_settings(given: StudySettings, **changes: Any) -> MeasureSettings:
 
 def _opened(given: StudySettings, take_over: bool, display: Display) -> Study:
     """Create the study, or go on with it, and say what was found."""
-    options = dict(given.study)
+    options = {"maximize": False, **options_of(given)}
     limits = {name: options.pop(name, None) for name in ("budget", "eps")}
     is_new = not given.database.exists()
-    study = Study.open(
-        given.database,
-        given.domain,
-        maximize=options.get("maximize", False),
-        confidence=options.get("confidence"),
-        rng=options.get("seed"),
-        batch=options.get("batch"),
-        take_over=take_over,
-        **(limits if is_new else {}),
-    )
+    study = Study.open(given.database, given.domain, take_over=take_over, **options, **(limits if is_new else {}))
     try:
         if is_new:
             display.say(f"Made {given.database}.")
@@ -270,7 +262,16 @@ def _watched(drive: Drive, study: Study, display: Display, wishes: Wishes, grace
     if wishes.count:
         sentence = f"Stopped by {wishes.name}. All that was measured is kept: run the same command to go on."
         return _Ending(wishes.exit_code, sentence, is_whole=drive.n_out == 0)
-    return _Ending()
+    return _at_the_end(study)
+
+
+def _at_the_end(study: Study) -> _Ending:
+    """Return how a run ended that has nothing more to measure; an algorithm may wait for what failed or is out."""
+    status = study.status()
+    if status.phase != "RUNNING":
+        return _Ending()
+    code = TOO_MANY_FAILURES if status.counts["FAILED"] else FAILED
+    return _Ending(code, f"{status.message} Run the same command to try again.")
 
 
 def _end(drive: Drive) -> None:

@@ -11,7 +11,7 @@ from paraboloid.core import Box, Knob, UsageError
 __all__ = ["MeasureSettings", "StudySettings", "read_settings", "study_path"]
 
 SECTIONS = ("study", "knob", "measure")
-STUDY_KEYS = ("maximize", "budget", "eps", "confidence", "seed", "batch")
+STUDY_KEYS = ("maximize", "budget", "eps", "confidence", "seed", "batch", "algorithm", "arguments")
 KNOB_KEYS = ("name", "low", "high", "unit", "log")
 MEASURE_KEYS = (
     *("python", "command", "shell", "pattern", "directory"),
@@ -83,7 +83,7 @@ class StudySettings:
     domain
         The knobs.
     study
-        What `Study.open` is given beside: maximize, budget, eps, confidence, seed, batch.
+        What `Study.open` is given beside: maximize, budget, eps, confidence, seed, batch, algorithm, arguments.
     measure
         How to measure; None if measurements are told by hand.
     """
@@ -140,8 +140,9 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("maximize", "log", "shell", "vectorized"), ((bool,), "true or false")),
     **dict.fromkeys(("budget", "seed", "batch", "workers", "retries", "repeats"), ((int,), "a whole number")),
     **dict.fromkeys(("eps", "confidence", "timeout", "most_failed", "low", "high"), ((int, float), "a number")),
-    **dict.fromkeys(("name", "unit", "python", "pattern", "directory"), ((str,), "a text in quotes")),
+    **dict.fromkeys(("name", "unit", "python", "pattern", "directory", "algorithm"), ((str,), "a text in quotes")),
     "command": ((str, list), "a text or a list of texts"),
+    "arguments": ((dict,), "a table, [study.arguments]"),
 }
 
 

@@ -2,12 +2,10 @@
 
 import csv
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 from rich.markup import escape
@@ -15,10 +13,10 @@ from rich.table import Table
 
 from paraboloid.cli.exits import exits_with_its_code
 from paraboloid.cli.printing import print_json, print_table
-from paraboloid.cli.settings import read_settings, study_path
+from paraboloid.cli.studies import in_words_of_commands, looking, writing
+from paraboloid.cli.typed import pairs, settings_of, trial_number, value_and_state
 from paraboloid.core import UsageError
 from paraboloid.study import Study, Trial, TrialState
-from paraboloid.study.sheet_cells import is_blank, read_cell, read_number
 from paraboloid.study.sheet_columns import knobs_of
 from paraboloid.study.sheet_reading import Sheet, read_old_data, read_sheet, tell_sheet
 from paraboloid.study.sheet_writing import check_free, export_rows, history_rows, sheet_rows, write_table
@@ -74,7 +72,7 @@ def ask_command(
         check_free(sheet)
     if decimal_comma and sheet is None:
         raise UsageError("--decimal-comma is for sheets. Give --sheet FILE too.")
-    with _looking(study) if running else _writing(study) as opened:
+    with looking(study) if running else writing(study) as opened:
         trials = opened.trials(TrialState.RUNNING) if running else _asked(opened, n, is_sheet=sheet is not None)
         if sheet is not None and trials:
             rows = sheet_rows(opened, trials, decimal_comma=decimal_comma)
@@ -149,16 +147,16 @@ def tell_command(
         raise UsageError(
             "--sem, --x, --note and states of a sheet stand in its columns; leave them out beside --sheet."
         )
-    with _writing(study) as opened, _in_words_of_commands():
+    with writing(study) as opened, in_words_of_commands():
         if sheet is not None:
             _tell_all(opened, read_sheet(sheet, opened, replace=replace), dry_run=dry_run, as_json=as_json)
             return
         assert trial is not None
         if dry_run:
             raise UsageError("--dry-run is for sheets. A value of one trial can be corrected with --replace.")
-        value, found = _value_and_state(values, state)
-        number = None if trial == "old" else _whole(trial)
-        told = opened.tell(number, value, sem=sem, x=_settings_of(settings), state=found, note=note, replace=replace)
+        value, found = value_and_state(values, state)
+        number = None if trial == "old" else trial_number(trial)
+        told = opened.tell(number, value, sem=sem, x=settings_of(settings), state=found, note=note, replace=replace)
     if as_json:
         print_json(told.as_dict())
     else:
@@ -193,7 +191,7 @@ def export_command(study: Path, file: Path, history: bool, as_json: bool) -> Non
     is_standard = str(file) == "-"
     if is_standard and as_json:
         raise UsageError("--json would stand among the rows on standard output. Give a file, or leave --json out.")
-    with _looking(study) as opened:
+    with looking(study) as opened:
         rows = history_rows(opened) if history else export_rows(opened)
         if is_standard:
             csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
@@ -247,65 +245,15 @@ def import_command(
       3  another process writes to the study
       5  the file is damaged, or of a newer version
     """  # noqa: D301 - as above
-    names = _pairs("--column", columns)
-    with _writing(study) as opened, _in_words_of_commands():
-        sheet = read_old_data(file, opened, names=names, where=_pairs("--where", where), source=source, replace=replace)
+    names = pairs("--column", columns)
+    with writing(study) as opened, in_words_of_commands():
+        sheet = read_old_data(file, opened, names=names, where=pairs("--where", where), source=source, replace=replace)
         if not again:
             _refuse_known(opened, sheet)
         _tell_all(opened, sheet, dry_run=dry_run, as_json=as_json)
 
 
-# -- studies -----------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _writing(given: Path) -> Iterator[Study]:
-    """Open a study for writing; make it if a study.toml is given that has none yet."""
-    path = study_path(given)
-    with _speaking():
-        if path.exists() or not (given.is_dir() or given.suffix == ".toml"):
-            opened = Study.open(path)
-        else:
-            settings = read_settings(given)
-            options = dict(settings.study)
-            opened = Study.open(settings.database, settings.domain, rng=options.pop("seed", None), **options)
-        with opened:
-            yield opened
-
-
-@contextmanager
-def _looking(given: Path) -> Iterator[Study]:
-    with _speaking(), Study.read(study_path(given)) as opened:
-        yield opened
-
-
-@contextmanager
-def _speaking() -> Iterator[None]:
-    """Say warnings on standard error as sentences, without the lines of our code that raised them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = _say
-        yield
-
-
-def _say(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    click.echo(f"Warning: {message}", err=True)
-
-
-@contextmanager
-def _in_words_of_commands() -> Iterator[None]:
-    """Name the options of the command line in errors that name those of Python."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError(str(error).replace("replace=True", "--replace")) from error
+# -- inside -----------------------------------------------------------------------------------------------------------
 
 
 def _asked(study: Study, n: int | None, *, is_sheet: bool) -> list[Trial]:
@@ -324,59 +272,6 @@ def _write_sheet(path: Path, rows: Iterator[Sequence[str]], trials: Sequence[Tri
             f"{path} could not be written ({error.strerror}). Its {len(trials)} trials are handed out; write them to "
             f"another place with --running --sheet FILE."
         ) from error
-
-
-# -- what is typed -----------------------------------------------------------------------------------------------------
-
-
-def _whole(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise UsageError(f'ID must be the number of a trial, or "old" for old data, got {text!r}.')
-    return int(text)
-
-
-def _value_and_state(values: Sequence[str], state: str | None) -> tuple[Any, str | None]:
-    """Return the value of what was typed, and the state, which a limit such as <0.1 implies."""
-    if not values:
-        if state is None or state == "CENSORED":
-            raise UsageError("give the value, or --failed or --abandon if there is none.")
-        return None, state
-    numbers, limits = [], 0
-    for text in values:
-        cell = read_cell(text)
-        number = None if cell is None or cell.number is None else cell.number.resolved("")
-        if cell is None or (cell.number is not None and number is None):
-            raise UsageError(
-                f"{text!r} is no number, or may be two. Write it with a decimal point, or n/a for no value."
-            )
-        numbers.append(float("nan") if number is None else number)
-        limits += bool(cell.limit)
-    if limits not in (0, len(numbers)):
-        raise UsageError(f"{' '.join(values)}: values and limits are told apart. Tell the values alone.")
-    return numbers if len(numbers) > 1 else numbers[0], "CENSORED" if limits else state
-
-
-def _settings_of(given: Sequence[str]) -> dict[str, float] | None:
-    read = {}
-    for name, text in _pairs("--x", given).items():
-        number = read_number(text)
-        setting = None if number is None else number.resolved("")
-        if setting is None:
-            raise UsageError(f"--x {name}={text}: no number. Give the setting in the unit of the knob.")
-        read[name] = setting
-    return read or None
-
-
-def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for text in given:
-        name, mark, rest = text.partition("=")
-        if not mark or is_blank(name) or is_blank(rest):
-            raise UsageError(f"{option} takes NAME=TEXT, got {text!r}.")
-        if name.strip() in found:
-            raise UsageError(f"{option} {name.strip()} is given twice.")
-        found[name.strip()] = rest.strip()
-    return found
 
 
 def _refuse_known(study: Study, sheet: Sheet) -> None:

@@ -1,25 +1,35 @@
 """``paraboloid status`` and ``paraboloid recommend``: looks at a study that disturb nobody."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 
 from paraboloid.cli.exits import exits_with_its_code
 from paraboloid.cli.printing import duration, number, print_json, print_recommendation, print_table, recommendation
-from paraboloid.cli.settings import study_path
+from paraboloid.cli.studies import read_study
 from paraboloid.core import UsageError
-from paraboloid.study import Study, StudyStatus
+from paraboloid.study import StudyStatus
 
 __all__ = ["recommend_command", "status_command"]
 
-STUDY = click.argument("study", type=click.Path(path_type=Path), default=Path("study.db"), metavar="STUDY")
+
+def _looks(name: str, at: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command that looks at a study, and prints what it sees as text or JSON."""
+
+    def made(function: Callable[..., None]) -> click.Command:
+        command: Any = exits_with_its_code(function)
+        command = click.option("--json", "as_json", is_flag=True, help=f"Print the {at} as JSON.")(command)
+        where = click.Path(path_type=Path)
+        command = click.argument("study", type=where, default=Path("study.db"), metavar="STUDY")(command)
+        return click.command(name)(command)
+
+    return made
 
 
-@click.command("status")
-@STUDY
-@click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
-@exits_with_its_code
+@_looks("status", at="status")
 def status_command(study: Path, as_json: bool) -> None:
     """Say where a study stands: what is measured, what is out and with whom, and the answer so far.
 
@@ -37,7 +47,7 @@ def status_command(study: Path, as_json: bool) -> None:
       2  called wrongly, or there is no study
       5  the file is damaged, or of a newer version; see `paraboloid doctor`
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    with Study.read(study_path(study)) as view:
+    with read_study(study) as view:
         status = view.status()
     if as_json:
         print_json(status.as_dict())
@@ -74,10 +84,7 @@ def _print_status(status: StudyStatus) -> None:
     print_table(table)
 
 
-@click.command("recommend")
-@STUDY
-@click.option("--json", "as_json", is_flag=True, help="Print the recommendation as JSON.")
-@exits_with_its_code
+@_looks("recommend", at="recommendation")
 def recommend_command(study: Path, as_json: bool) -> None:
     """Print the best setting as far as all values say: the optimum of the fitted model, never a lucky measurement.
 
@@ -95,7 +102,7 @@ def recommend_command(study: Path, as_json: bool) -> None:
       2  called wrongly, there is no study, or nothing has been measured yet
       5  the file is damaged, or of a newer version; see `paraboloid doctor`
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    with Study.read(study_path(study)) as view:
+    with read_study(study) as view:
         if view.status().n_measurements == 0:
             raise UsageError(f"nothing has been measured in {view.path} yet, so there is nothing to recommend.")
         result, domain = view.recommend(), view.domain

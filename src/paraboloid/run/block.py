@@ -109,10 +109,11 @@ class Tally:
 
     def measure(self, fun: Objective, keywords: dict[str, Any], *, vectorized: bool) -> None:
         """Call the function until every point has its repeats."""
-        for first, counts in cut(self._repeats, CHUNK):
-            if vectorized:
+        if vectorized:
+            for first, counts in pieces(self._repeats):
                 self._together(fun, keywords, first, counts)
-                continue
+            return
+        for first, counts in cut(self._repeats, CHUNK):
             for k, n in enumerate(counts.tolist(), start=first):
                 for _ in range(n):
                     self._once(fun, keywords, k)
@@ -289,6 +290,26 @@ def combine(
         failures=failures,
         precision=total(weights) if known else None,
     )
+
+
+def pieces(repeats: Counts) -> Iterator[tuple[int, Counts]]:
+    """Yield what a vectorized function is given at once, as `cut` does: a point of many repeats has calls of its own.
+
+    Points of few repeats go together. Long calls at one point are what numpy does fastest.
+
+    >>> [(first, counts.tolist()) for first, counts in pieces(np.array([3, 5, 40_000, 2]))]
+    [(0, [3, 5]), (2, [13334]), (2, [13334]), (2, [13332]), (3, [2])]
+    """
+    first, marks = 0, np.flatnonzero(repeats >= LONG).tolist()
+    for mark in [*marks, len(repeats)]:
+        for start, counts in cut(repeats[first:mark], CHUNK) if first < mark else ():
+            yield first + start, counts
+        if mark < len(repeats):
+            n = int(repeats[mark])
+            size = -(-n // -(-n // CHUNK))  # equal parts
+            for done in range(0, n, size):
+                yield mark, np.array([min(size, n - done)])
+        first = mark + 1
 
 
 def cut(repeats: Counts, size: int) -> Iterator[tuple[int, Counts]]:

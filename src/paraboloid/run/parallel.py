@@ -312,8 +312,7 @@ class Crew:
         )
         if not capacity or not fresh:
             return 1
-        at_work = sum(progress.job.n_measurements for bundle in self._working.values() for progress in bundle)
-        return min(len(fresh), self._pace.bundle([progress.job for progress in fresh], capacity, at_work))
+        return self._pace.bundle([progress.job for progress in fresh], capacity)
 
     def _happened(self) -> Iterator[Outcome]:
         """Wait for something to happen, and yield the outcomes that it brings."""

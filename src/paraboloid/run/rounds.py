@@ -23,8 +23,9 @@ CALLS, BLOCKS = 2**12, 2**6
 """An experiment is cut into at most so many jobs of single calls, or of vectorized ones: few enough to be cheap, enough
 for many workers. The cut must not depend on the number of workers, for each job has its own stream of noise."""
 
-LARGEST = 2**20
-"""Measurements in one vectorized job at most."""
+FEWEST, ENOUGH, LARGEST = 2**4, 2**14, 2**20
+"""A vectorized job has at least ENOUGH measurements, so that its call and its way (some 0.2 ms) cost less than they do,
+unless there were then fewer than FEWEST jobs for the workers; and at most LARGEST."""
 
 
 class Measurer:
@@ -107,7 +108,7 @@ class Measurer:
 
     def _side_by_side(self, experiment: Experiment, *, keep: bool) -> None:
         n = experiment.n_measurements
-        size = min(LARGEST, math.ceil(n / BLOCKS)) if self._vectorized else math.ceil(n / CALLS)
+        size = _block_size(n) if self._vectorized else math.ceil(n / CALLS)
         where: dict[int, Counts] = {}
         jobs = []
         for trial, (first, counts) in enumerate(cut(experiment.repeats, size), start=self._n_jobs):
@@ -118,6 +119,15 @@ class Measurer:
         for outcome in self._crew.completed():
             self._parts[outcome.job.trial] = where[outcome.job.trial], outcome.measurements
             self.last_failure = outcome.reason or self.last_failure
+
+
+def _block_size(n: int) -> int:
+    """Return how many of n measurements make a vectorized job.
+
+    >>> [_block_size(n) for n in (12, 1600, 200_000, 10**6, 10**7)]
+    [1, 100, 12500, 16384, 156250]
+    """
+    return min(LARGEST, max(math.ceil(n / BLOCKS), min(ENOUGH, math.ceil(n / FEWEST))))
 
 
 def _joined(n_points: int, parts: list[tuple[Counts, Measurements]]) -> Measurements:

@@ -1,15 +1,14 @@
 """The status of a study, gathered from its state."""
 
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paraboloid.core import Result, UsageError
+from paraboloid.core import Result
 from paraboloid.store import Holder
 from paraboloid.study.leases import running_trials
-from paraboloid.study.rounds import judge
+from paraboloid.study.rounds import Verdict
 from paraboloid.study.state import State
 from paraboloid.study.status import StudyStatus
 from paraboloid.study.telling import is_outside
@@ -21,17 +20,20 @@ __all__ = ["overview"]
 def overview(
     state: State,
     result: Result | None,
+    ended: Verdict,
     *,
     path: Path,
     boot: str,
     opened: float,
     holder: Holder | None,
     unsaved: int,
-    file_warnings: tuple[str, ...],
+    remarks: tuple[str, ...],
 ) -> StudyStatus:
-    """Return where a study stands; ``result`` is its answer so far, or None before there is one."""
+    """Return where a study stands; ``result`` is its answer so far, or None before there is one.
+
+    ``remarks`` are what a person should know beside.
+    """
     settings, evidence, counts = state.known, state.evidence(), state.counts()
-    ended = judge(state, math.inf if result is None else _bound(result))
     records = state.records.values()
     n_open = counts[TrialState.RUNNING.name] + (counts[TrialState.WAITING.name] if not state.is_stopped else 0)
     return StudyStatus(
@@ -51,15 +53,11 @@ def overview(
         running=running_trials(state, boot, opened),
         estimate=None if result is None else _estimate(result, state),
         eps=settings.eps,
-        warnings=tuple(_warnings(state, result, counts)) + file_warnings,
+        warnings=tuple(_warnings(state, result, counts)) + remarks,
         holder=None if holder is None else str(holder),
         unsaved=unsaved,
         events=state.sequence,
     )
-
-
-def _bound(result: Result) -> float:
-    return math.inf if result.certificate is None else result.certificate.regret_bound
 
 
 def _extra(attempt: int, answers: int, state: TrialState) -> int:
@@ -69,11 +67,12 @@ def _extra(attempt: int, answers: int, state: TrialState) -> int:
 
 def _estimate(result: Result, state: State) -> dict[str, Any]:
     c = result.certificate
-    if c is None:
-        raise UsageError("the adaptive search always certifies its answer.")
-    names = state.known.domain.names
+    x = dict(zip(state.known.domain.names, result.x.tolist(), strict=True))
+    if c is None:  # an algorithm that gives an answer, and does not say how good it is
+        unknown = dict.fromkeys(("fun", "fun_se", "regret", "regret_bound"))
+        return {"x": x, **unknown, "confidence": state.known.confidence, "sigma": None}
     return {
-        "x": dict(zip(names, result.x.tolist(), strict=True)),
+        "x": x,
         "fun": state.known.sign * c.fun,
         "fun_se": c.fun_se,
         "regret": c.regret,

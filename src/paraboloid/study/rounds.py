@@ -2,21 +2,22 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from paraboloid.algorithms import propose
 from paraboloid.algorithms.rounds import default_rounds, round_size, round_size_for_accuracy
-from paraboloid.core import Counts, Evidence, Matrix, Status
-from paraboloid.study.conclusion import regret_bound
+from paraboloid.core import Counts, Evidence, Matrix, Result, Status
+from paraboloid.study.conclusion import concluded, regret_bound
 from paraboloid.study.state import State
 
-__all__ = ["Verdict", "judge", "next_round", "verdict"]
+__all__ = ["Planner", "Searcher", "Verdict", "stopped"]
 
 PATIENCE = 50  # times p measurements without any bound, after which a study that is after eps alone gives up
 MOST_PENDING = 20_000  # rows of pending points that are told to the design; a block stands for many
 MOST_TRIALS = 100_000  # in one round: it is one event in the log, and held in memory
+Entry = tuple[str, int | None, dict[str, Any]]
 ORDER = 1  # tells the stream of the order from other streams of the same seed
 
 
@@ -28,16 +29,62 @@ class Verdict:
     sentence: str
 
 
-def verdict(state: State) -> Verdict:
-    """Return whether a study plans more rounds, and if not, why."""
-    needs_bound = state.known.eps is not None and not state.is_stopped
-    return judge(state, regret_bound(state) if needs_bound else math.inf)
+class Planner(Protocol):
+    """What decides what a study measures next, and what it concludes: the adaptive search or a procedure."""
+
+    def more(self, state: State, wanted: int, repeats: int) -> list[Entry]:
+        """Return the events that make more trials ready to be handed out; none if that cannot be."""
+
+    def is_wanted(self, state: State, number: int) -> bool:
+        """Tell whether a trial may be handed out now."""
+
+    def verdict(self, state: State, result: Result | None = None) -> Verdict:
+        """Return whether more is planned, and if not, why; ``result`` is the conclusion, where it is known."""
+
+    def conclusion(self, state: State) -> Result:
+        """Return the answer from what was told so far."""
+
+    def warnings(self, state: State) -> list[str]:
+        """Return what a person should know beside."""
+
+
+class Searcher:
+    """The adaptive search: a function of the evidence, so that late, corrected and old values need no special case."""
+
+    def more(self, state: State, wanted: int, repeats: int) -> list[Entry]:
+        """Return the event that plans the next round, or nothing at the end."""
+        payload = next_round(state, wanted, repeats)
+        return [] if payload is None else [("planned", None, payload)]
+
+    def is_wanted(self, state: State, number: int) -> bool:
+        """Tell whether a trial may be handed out: every one may."""
+        return True
+
+    def verdict(self, state: State, result: Result | None = None) -> Verdict:
+        """Return whether more is planned, and if not, why; ``result`` spares working out the bound again."""
+        if result is not None:
+            return judge(state, math.inf if result.certificate is None else result.certificate.regret_bound)
+        needs_bound = state.known.eps is not None and not state.is_stopped
+        return judge(state, regret_bound(state) if needs_bound else math.inf)
+
+    def conclusion(self, state: State) -> Result:
+        """Return the answer from everything that was told."""
+        return concluded(state)
+
+    def warnings(self, state: State) -> list[str]:
+        """Return nothing beside what the conclusion says."""
+        return []
+
+
+def stopped(state: State) -> Verdict:
+    """Return the verdict on a study that was stopped."""
+    return Verdict(Status.STOPPED, f"The study was stopped. {state.stop_reason}".strip())
 
 
 def judge(state: State, bound: float) -> Verdict:
     """Return the verdict on a study whose regret bound is known."""
     if state.is_stopped:
-        return Verdict(Status.STOPPED, f"The study was stopped. {state.stop_reason}".strip())
+        return stopped(state)
     settings, evidence = state.known, state.evidence()
     n_open = len(state.running) + len(state.waiting)
     if settings.eps is not None and _may_judge(evidence):
@@ -59,7 +106,7 @@ def _may_judge(evidence: Evidence) -> bool:
 
 def next_round(state: State, wanted: int, repeats: int) -> dict[str, Any] | None:
     """Return the payload of the next round, of at least ``wanted`` trials of ``repeats``, or None at the end."""
-    if verdict(state).status is not None:
+    if Searcher().verdict(state).status is not None:
         return None
     settings, evidence, left = state.known, state.evidence(), state.left
     if settings.batch is not None:

@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from paraboloid.core import Ball, Box, Domain, Knob, UsageError, check_budget, check_positive
 
-__all__ = ["Settings", "domain_payload", "seed_of"]
+__all__ = ["ADAPTIVE", "Settings", "domain_payload", "seed_of"]
+
+ADAPTIVE = "adaptive"
+"""The algorithm of a study that names none: the adaptive search, worked out from the evidence itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +33,8 @@ class Settings:
         Of every random choice of the study.
     batch
         Size of every round, if it is fixed.
+    algorithm, arguments
+        The name of the algorithm that is followed, and what it is called with beside, in plain types.
     """
 
     domain: Domain
@@ -39,6 +44,8 @@ class Settings:
     confidence: float
     seed: int
     batch: int | None
+    algorithm: str = ADAPTIVE
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.budget is not None:
@@ -67,6 +74,8 @@ class Settings:
             "confidence": self.confidence,
             "seed": self.seed,
             "batch": self.batch,
+            "algorithm": self.algorithm,
+            "arguments": dict(self.arguments),
         }
 
     @classmethod
@@ -80,6 +89,8 @@ class Settings:
             payload["confidence"],
             payload["seed"],
             payload["batch"],
+            payload.get("algorithm", ADAPTIVE),
+            payload.get("arguments", {}),
         )
 
     def check_same(self, given: Mapping[str, Any], path: object) -> None:

@@ -13,7 +13,7 @@ from paraboloid.study.outcome import Outcome
 from paraboloid.study.settings import Settings
 from paraboloid.study.trial import Trial, TrialState
 
-__all__ = ["Record", "Session", "State"]
+__all__ = ["Plan", "Record", "Session", "State"]
 
 WAITING, RUNNING = TrialState.WAITING, TrialState.RUNNING
 COMPLETE, FAILED = TrialState.COMPLETE, TrialState.FAILED
@@ -95,6 +95,31 @@ class Session:
         self.ended: bool | None = None  # None: open or crashed; True: closed in good order; False: by an error
 
 
+class Plan:
+    """A round that measures an experiment of a procedure; changed only by `State.apply`."""
+
+    __slots__ = ("allows_failures", "is_superseded", "missing", "needs_values", "points", "revised", "sequence", "step")
+
+    def __init__(self, event: Event, first: int) -> None:
+        payload = event.payload
+        self.step: int = payload["step"]
+        self.points = {first + k: point for k, point in enumerate(payload["points"])}  # of each trial
+        self.needs_values: bool = payload["needs_values"]
+        self.allows_failures: bool = payload["allows_failures"]
+        self.sequence = event.sequence
+        self.revised = 0  # the event by which an answer was last changed
+        self.missing = set(self.points)  # trials without an answer that the procedure can take
+        self.is_superseded = False
+
+    def moved(self, record: Record) -> None:
+        """Note where a trial stands now."""
+        is_lost = record.state in (FAILED, CENSORED, ABANDONED)
+        if record.state is COMPLETE or (is_lost and self.allows_failures and not self.is_superseded):
+            self.missing.discard(record.id)
+        else:
+            self.missing.add(record.id)
+
+
 class State:
     """All that the events say."""
 
@@ -102,8 +127,10 @@ class State:
         self.sequence = 0
         self.uuid = ""
         self.settings: Settings | None = None
+        self.made: Settings | None = None  # as it was before `extend`: what a procedure is built with
         self.versions: dict[str, str] = {}
         self.records: dict[int, Record] = {}
+        self.plans: dict[int, Plan] = {}  # by round, where the study follows a procedure
         self.keys: dict[str, int] = {}
         self.waiting: OrderedDict[int, None] = OrderedDict()
         self.running: dict[int, None] = {}
@@ -126,6 +153,7 @@ class State:
             "corrected": self._corrected,
             "duplicate": self._duplicate,
             "retried": self._retried,
+            "superseded": self._superseded,
             "stopped": self._stopped,
             "extended": self._extended,
         }
@@ -143,7 +171,7 @@ class State:
     # -- what the events do ----------------------------------------------------------------------------------------
 
     def _created(self, event: Event) -> None:
-        self.settings = Settings.from_payload(event.payload)
+        self.settings = self.made = Settings.from_payload(event.payload)
         self.uuid = event.payload["study"]
         self.versions = dict(event.payload.get("versions", {}))
 
@@ -161,6 +189,8 @@ class State:
     def _planned(self, event: Event) -> None:
         payload = event.payload
         self.rounds = payload["round"]
+        if "step" in payload:
+            self.plans[self.rounds] = Plan(event, self.next_id)
         for x, repeats in zip(payload["x"], payload["repeats"], strict=True):
             self._add(Record(self.next_id, tuple(x), repeats, self.rounds, False))
 
@@ -188,6 +218,8 @@ class State:
     def _told(self, event: Event) -> None:
         record = self._record(event)
         outcome = Outcome.from_payload(event.payload)
+        if record.outcome is not None:
+            self._revised(record, event)
         if outcome.state is not ABANDONED:  # that is no answer of an attempt
             record.answers += 1
             record.attempt = max(record.attempt, record.answers)
@@ -196,6 +228,7 @@ class State:
 
     def _corrected(self, event: Event) -> None:
         record = self._record(event)
+        self._revised(record, event)
         if record.outcome is not None and record.outcome.state is FAILED:
             record.failures -= record.outcome.failures
         self._settle(record, Outcome.from_payload(event.payload))
@@ -215,9 +248,24 @@ class State:
 
     def _retried(self, event: Event) -> None:
         record = self._record(event)
+        self._revised(record, event)
         self._move(record, WAITING)
         self.waiting.move_to_end(record.id, last=False)  # it has waited longest
         self._evidence = None
+
+    def _revised(self, record: Record, event: Event) -> None:
+        plan = self.plans.get(record.round)
+        if plan is not None:
+            plan.revised = event.sequence
+
+    def _superseded(self, event: Event) -> None:
+        for number in event.payload["rounds"]:
+            plan = self.plans[number]
+            plan.is_superseded = True
+            for record in (self.records[trial] for trial in plan.points):
+                if record.state in (WAITING, RUNNING):
+                    record.reason = "superseded: the algorithm asks for other settings since an answer was corrected"
+                    self._move(record, ABANDONED)
 
     def _stopped(self, event: Event) -> None:
         self.is_stopped = True
@@ -243,6 +291,9 @@ class State:
             self.waiting[record.id] = None
         elif state is RUNNING:
             self.running[record.id] = None
+        plan = self.plans.get(record.round)
+        if plan is not None:
+            plan.moved(record)
 
     # -- what can be read ------------------------------------------------------------------------------------------
 
@@ -334,6 +385,7 @@ class State:
             reason=r.reason,
             note="" if r.outcome is None else r.outcome.note,
             study=self.uuid,
+            needs_values=r.round in self.plans and self.plans[r.round].needs_values,
         )
 
 

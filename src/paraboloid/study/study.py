@@ -5,7 +5,7 @@ import importlib.util
 import logging
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -16,19 +16,19 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from paraboloid.answer import Counted, translate
-from paraboloid.core import Domain, Evidence, Knob, Result, Status, UsageError, as_domain
+from paraboloid.core import Domain, Evidence, Knob, ParaboloidError, Procedure, Result, Status, UsageError
 from paraboloid.store import Event, EventLog, StorageFull, StudyBusy, StudyHeld, this_place, uptime
-from paraboloid.study.beginning import create, own_version, replayed
-from paraboloid.study.conclusion import concluded
+from paraboloid.study.algorithm import name_of
+from paraboloid.study.beginning import as_given, find_or_create, own_version, planner_of, replayed
 from paraboloid.study.leases import lost_trials
 from paraboloid.study.outcome import Answer
 from paraboloid.study.overview import overview
-from paraboloid.study.rounds import MOST_TRIALS, next_round, verdict
-from paraboloid.study.settings import Settings, domain_payload, seconds, seed_of, whole
+from paraboloid.study.rounds import MOST_TRIALS, Verdict
+from paraboloid.study.settings import ADAPTIVE, seconds, whole
 from paraboloid.study.state import State
 from paraboloid.study.status import StudyStatus
-from paraboloid.study.telling import Decision, Entry, decide, unsaved_message
-from paraboloid.study.trial import Trial, TrialState
+from paraboloid.study.telling import Decision, Entry, decide, decide_all, unsaved_message
+from paraboloid.study.trial import Trial, TrialState, as_row
 
 __all__ = ["Study"]
 
@@ -60,7 +60,7 @@ class Study:
     40
     """
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, *, algorithm: str | None = None) -> None:
         """Use `Study.open` or `Study.read`."""
         self._log = log
         self._lock = threading.RLock()
@@ -72,6 +72,7 @@ class Study:
         self._state = replayed(log)
         if self._state.settings is None:
             raise UsageError(f"{log.path} holds no study; its log has no first event.")
+        self._planner = planner_of(self._state, algorithm, log.path, is_writer=log.is_writer)
 
     # -- opening and closing -----------------------------------------------------------------------------------------
 
@@ -87,6 +88,8 @@ class Study:
         confidence: float | None = None,
         rng: int | np.random.SeedSequence | np.random.Generator | None = None,
         batch: SupportsIndex | None = None,
+        algorithm: str | Callable[..., Procedure] | None = None,
+        arguments: Mapping[str, Any] | None = None,
         if_exists: Literal["resume", "error"] = "resume",
         take_over: bool = False,
         timeout: float = 60.0,
@@ -112,6 +115,10 @@ class Study:
             Seed of the study's own choices.
         batch
             Size of every round, such as the number of wells; rounds grow geometrically if it is not given.
+        algorithm, arguments
+            What is followed in place of the adaptive search, and what it is called with beside (in plain types): the
+            name of one of `paraboloid.algorithms`, ``module:factory``, or a function that can be found by that. One of
+            ``module:factory`` is named at every opening, for a file must not decide which code is run.
         if_exists
             "resume", or "error" to refuse a path where something is.
         take_over
@@ -123,29 +130,12 @@ class Study:
             Seconds of silence after which this process may be followed by another with ``take_over``.
         """
         where = Path(path).expanduser().resolve()  # SQLite, too, follows links
-        if if_exists not in ("resume", "error"):
-            raise UsageError(f'if_exists must be "resume" or "error", got {if_exists!r}.')
-        if if_exists == "error" and where.exists():
-            raise UsageError(f'{where} exists. Give if_exists="resume" to go on with it, or another path.')
-        given: dict[str, Any] = {
-            "domain": None if domain is None else domain_payload(as_domain(domain)),
-            "maximize": None if maximize is None else bool(maximize),
-            "budget": None if budget is None else whole("budget", budget),
-            "eps": eps,
-            "confidence": confidence,
-            "batch": None if batch is None else whole("batch", batch),
-            # A generator is somewhere in its stream: nothing can be compared with it.
-            "seed": seed_of(rng) if isinstance(rng, int | np.integer | np.random.SeedSequence) else None,
-        }
-        if not where.parent.is_dir():
-            raise UsageError(f"the folder {where.parent} does not exist. Make it first, or give another path.")
-        if domain is not None and not where.exists():
-            create(where, given, seed_of(rng))
-        elif not where.exists():
-            raise UsageError(f"there is no study at {where}. Give domain= to create one, or check the path.")
+        given = as_given(domain, algorithm, arguments, maximize=maximize, budget=budget, batch=batch, rng=rng)
+        given.update(eps=eps, confidence=confidence)
+        find_or_create(where, given, rng, if_exists)
         log = EventLog.write(where, take_over=take_over, timeout=timeout, lease=float(seconds("lease", lease) or 60.0))
         try:
-            study = cls(log)
+            study = cls(log, algorithm=given["algorithm"])
             study._state.known.check_same(given, where)
             study._begin()
         except BaseException:
@@ -154,9 +144,19 @@ class Study:
         return study
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, timeout: float = 60.0) -> "Study":
-        """Look at a study without disturbing whoever writes to it: status, recommend, trials."""
-        return cls(EventLog.read(Path(path).expanduser().resolve(), timeout=timeout))
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        algorithm: str | Callable[..., Procedure] | None = None,
+        timeout: float = 60.0,
+    ) -> "Study":
+        """Look at a study without disturbing whoever writes to it: status, recommend, trials.
+
+        The code of an algorithm ``module:factory`` is run only if it is named here.
+        """
+        named = None if algorithm is None else name_of(algorithm)
+        return cls(EventLog.read(Path(path).expanduser().resolve(), timeout=timeout), algorithm=named)
 
     def _begin(self) -> None:
         here, claimed = this_place(), self._log.claim
@@ -198,6 +198,7 @@ class Study:
         """Return up to n trials to measure, durably handed out; an empty list when there is nothing to hand out.
 
         Never waits for trials that are out: when all planned ones are handed out, more are planned with what is known.
+        (Another algorithm cannot go on before its experiment is answered whole; `status` says what is missing.)
         Trials of a process that is gone come back first, with the same id and setting.
 
         Parameters
@@ -215,15 +216,20 @@ class Study:
         with self._writing() as state:
             if state.is_stopped:
                 return []
-            lost = lost_trials(state, self._boot, self._opened)[:count]
-            while len(lost) + len(state.waiting) < count:
-                planned = next_round(state, count - len(lost) - len(state.waiting), block)
-                if planned is None:
+            lost = [n for n in lost_trials(state, self._boot, self._opened) if self._planner.is_wanted(state, n)]
+            del lost[count:]
+            while len(chosen := self._free(state, lost, count)) < count:
+                more = self._planner.more(state, count - len(chosen), block)
+                if not more:
                     break
-                self._append([("planned", None, planned)])
-            chosen = [*lost, *islice(state.waiting, count - len(lost))]
+                self._append(more)
             self._append([("asked", number, self._handing_out(number, limit)) for number in chosen])
             return [state.trial(number) for number in chosen]
+
+    def _free(self, state: State, lost: Sequence[int], count: int) -> list[int]:
+        """Return at most so many trials that can be handed out now: those that come back, then those that wait."""
+        wanted = (number for number in state.waiting if self._planner.is_wanted(state, number))
+        return [*lost, *islice(wanted, count - len(lost))]
 
     def _handing_out(self, number: int, lease: float | None) -> dict[str, Any]:
         made: dict[str, Any] = {"attempt": self._state.records[number].attempt + 1, "uptime": round(uptime(), 3)}
@@ -283,21 +289,7 @@ class Study:
         That is "told", "same" (told before), "corrected", "duplicate" or "old". With ``dry_run`` nothing is written.
         """
         with self._writing() as known:
-            decisions: list[Decision] = []
-            n_new, seen = 0, set()
-            for row, answer in enumerate(answers, start=1):
-                try:
-                    decision = decide(known, answer, known.next_id + n_new)
-                except UsageError as error:
-                    raise UsageError(f"answer {row} of {len(answers)}: {error} Nothing was taken.") from error
-                identity = ("key", answer.key) if decision.kind == "old" and answer.key else ("id", decision.trial)
-                if identity in seen:
-                    raise UsageError(
-                        f"answer {row} of {len(answers)}: {identity[1]} is given twice. Nothing was taken."
-                    )
-                seen.add(identity)
-                n_new += decision.kind == "old"
-                decisions.append(decision)
+            decisions = decide_all(known, answers)
             if not dry_run:
                 self._write_down(decisions, answers)
             return [decision.kind for decision in decisions]
@@ -329,6 +321,8 @@ class Study:
                 raise UsageError(f"trial {number} is old data, which was never handed out; tell it with replace=True.")
             if record.state not in (TrialState.FAILED, TrialState.RUNNING, TrialState.CENSORED):
                 raise UsageError(f"trial {number} is {record.state.name}; only a failed or running one can be retried.")
+            if record.round in state.plans and state.plans[record.round].is_superseded:
+                raise UsageError(f"trial {number} was superseded by a correction: the algorithm does not use it.")
             left = state.left
             if record.state is not TrialState.RUNNING and left is not None and left < record.repeats:
                 raise UsageError(f"the budget has {left} measurements left, and trial {number} needs {record.repeats}.")
@@ -345,22 +339,22 @@ class Study:
             self._append([("stopped", None, {"reason": str(reason)})])
 
     def extend(self, budget: SupportsIndex | None = None, *, eps: float | None = None) -> None:
-        """Raise the budget to that number, or change the wanted accuracy; also goes on after `stop`."""
+        """Raise the budget to that number, or change the wanted accuracy; also goes on after `stop`.
+
+        Another algorithm than the adaptive search keeps the budget that it was begun with: more may be handed out.
+        """
         with self._writing() as state:
             known = state.known
             if budget is not None and known.budget is not None and whole("budget", budget) < known.budget:
                 raise UsageError(
                     f"the budget is {known.budget} and can only be raised, got {budget!r}; see study.stop."
                 )
-            made = Settings(
-                known.domain,
-                known.is_maximised,
-                known.budget if budget is None else whole("budget", budget),
-                known.eps if eps is None else eps,
-                known.confidence,
-                known.seed,
-                known.batch,
-            )
+            if eps is not None and known.algorithm != ADAPTIVE:
+                raise UsageError(
+                    f"{known.algorithm} was begun with eps {known.eps}; only the adaptive search can change."
+                )
+            limit = known.budget if budget is None else whole("budget", budget)
+            made = replace(known, budget=limit, eps=known.eps if eps is None else eps)
             self._append([("extended", None, {"budget": made.budget, "eps": made.eps})])
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -372,7 +366,7 @@ class Study:
         """
         with self._reading() as state:
             settings, evidence = state.known, state.evidence()
-            ended = verdict(state)
+            ended = self._planner.verdict(state)
             result = replace(self._conclusion(state), status=ended.status or Status.STOPPED)
             sentence = (
                 ended.sentence if ended.status else "The study goes on; x is the answer from what was told so far."
@@ -390,22 +384,30 @@ class Study:
     def status(self) -> StudyStatus:
         """Return where the study stands."""
         with self._reading() as state:
+            result, remarks = None, self._log.warnings
+            try:
+                result = self._conclusion(state) if state.evidence().n_measurements else None
+                ended = self._planner.verdict(state, result)
+                remarks = (*self._planner.warnings(state), *remarks)
+            except ParaboloidError as error:  # of an algorithm: whoever asks is stopped, whoever looks is told
+                ended = Verdict(None, str(error))
             return overview(
                 state,
-                self._conclusion(state) if state.evidence().n_measurements else None,
+                result,
+                ended,
                 path=self._log.path,
                 boot=self._boot,
                 opened=self._opened,
                 holder=self._log.holder(),
                 unsaved=len(self._unsaved),
-                file_warnings=self._log.warnings,
+                remarks=remarks,
             )
 
     def _conclusion(self, state: State) -> Result:
         """Return the answer from all evidence; worked out once for as long as the evidence stays the same."""
         evidence = state.evidence()
         if self._concluded is None or self._concluded[0] is not evidence:
-            self._concluded = (evidence, concluded(state))
+            self._concluded = (evidence, self._planner.conclusion(state))
         return self._concluded[1]
 
     def trials(self, state: TrialState | str | None = None) -> list[Trial]:
@@ -428,12 +430,7 @@ class Study:
         """Return the trials as a pandas DataFrame, one column for each knob; needs pandas."""
         if importlib.util.find_spec("pandas") is None:
             raise UsageError("to_dataframe needs pandas: pip install pandas. study.trials() gives the same without it.")
-        rows = []
-        for trial in self.trials():
-            row = trial.as_dict()
-            settings = row.pop("x")
-            executed = row.pop("executed") or settings
-            rows.append({"id": row.pop("id"), **settings, **{f"executed {k}": v for k, v in executed.items()}, **row})
+        rows = [as_row(trial) for trial in self.trials()]
         return importlib.import_module("pandas").DataFrame(rows)
 
     @property

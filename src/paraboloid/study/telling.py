@@ -11,13 +11,15 @@ import numpy.typing as npt
 from paraboloid.core import Box, Domain, Shape, UsageError
 from paraboloid.store import StoreError
 from paraboloid.study.outcome import Answer, Outcome, outcome_of, setting_of
-from paraboloid.study.state import Record, State
+from paraboloid.study.settings import ADAPTIVE
+from paraboloid.study.state import Plan, Record, State
 from paraboloid.study.trial import Trial, TrialState
 
-__all__ = ["Decision", "decide", "is_outside"]
+__all__ = ["Decision", "decide", "decide_all", "is_outside"]
 
 Entry = tuple[str, int | None, dict[str, Any]]
 INSIDE = 1 + 1e-9
+SAME = 1e-9  # in unit coordinates: rounding on the way to an instrument and back
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,16 +39,74 @@ def decide(state: State, answer: Answer, new_id: int) -> Decision:
     record = state.records[number]
     asked = dict(zip(state.known.domain.names, record.x, strict=True))
     x = setting_of(answer.x, state.known.domain.names, record.x)
-    if x is not None:
+    plan = state.plans.get(record.round)
+    if x is not None and plan is not None:
+        x = _as_asked(state, x, record)
+    elif x is not None:
         _check_place(state, x, number)
     outcome = outcome_of(answer, record.repeats, None if x == record.x else x, _where(asked))
-    kind = _kind(record, outcome, answer)
+    if plan is not None:
+        outcome = _for_a_procedure(state, outcome, record, plan)
+    kind = "told" if _is_late(record, plan) else _kind(record, outcome, answer)
     if kind == "same":
         return Decision(kind, number, ())
     payload = outcome.payload()
     if answer.attempt is not None:
         payload["attempt"] = answer.attempt
     return Decision(kind, number, ((kind, number, payload),))
+
+
+def decide_all(state: State, answers: Sequence[Answer]) -> list[Decision]:
+    """Return what many answers do together, or raise a `UsageError` that names the first that cannot be taken."""
+    decisions: list[Decision] = []
+    n_new, seen = 0, set()
+    for row, answer in enumerate(answers, start=1):
+        try:
+            decision = decide(state, answer, state.next_id + n_new)
+        except UsageError as error:
+            raise UsageError(f"answer {row} of {len(answers)}: {error} Nothing was taken.") from error
+        identity = ("key", answer.key) if decision.kind == "old" and answer.key else ("id", decision.trial)
+        if identity in seen:
+            raise UsageError(f"answer {row} of {len(answers)}: {identity[1]} is given twice. Nothing was taken.")
+        seen.add(identity)
+        n_new += decision.kind == "old"
+        decisions.append(decision)
+    return decisions
+
+
+def _is_late(record: Record, plan: Plan | None) -> bool:
+    """Tell whether this answers a trial that was out when it was superseded: it is kept, and not refused."""
+    was_given_up = record.outcome is not None and record.outcome.state is TrialState.ABANDONED
+    return plan is not None and plan.is_superseded and record.state is TrialState.ABANDONED and not was_given_up
+
+
+def _as_asked(state: State, x: tuple[float, ...], record: Record) -> tuple[float, ...]:
+    """Return the asked setting if the executed one is the same up to rounding; a procedure can use no other."""
+    domain = state.known.domain
+    if np.max(np.abs(domain.to_unit(x) - domain.to_unit(record.x))) > SAME:
+        raise UsageError(
+            f"{state.known.algorithm} asks for just {_where(dict(zip(domain.names, record.x, strict=True)))} at trial "
+            f"{record.id}, and cannot use a value from elsewhere, got x = {x}. Measure there, or tell it as FAILED. A "
+            f"study of the adaptive search takes executed settings."
+        )
+    return record.x
+
+
+def _for_a_procedure(state: State, outcome: Outcome, record: Record, plan: Plan) -> Outcome:
+    """Return an outcome that a procedure can take: as many values as it asked for, none missing where it needs all."""
+    if outcome.state not in (TrialState.COMPLETE, TrialState.CENSORED):
+        return outcome
+    name, n = state.known.algorithm, outcome.count + outcome.failures
+    if n != record.repeats:
+        raise UsageError(f"{name} asks for just {record.repeats} measurements at trial {record.id}, got {n}.")
+    if plan.needs_values and outcome.values is None:
+        raise UsageError(
+            f"{name} needs every single value of trial {record.id}, and a summary was told. Tell the list of values."
+        )
+    if outcome.failures and not plan.allows_failures:
+        reason = f"{outcome.failures} of {n} measurements failed, and {name} needs them all; the others are kept here"
+        return outcome._replace(state=TrialState.FAILED, failures=record.repeats, reason=reason)
+    return outcome
 
 
 def _trial_number(state: State, answer: Answer) -> int | None:
@@ -68,6 +128,10 @@ def _trial_number(state: State, answer: Answer) -> int | None:
 
 def _old_data(state: State, answer: Answer, new_id: int) -> Decision:
     names = state.known.domain.names
+    if state.known.algorithm != ADAPTIVE:
+        raise UsageError(
+            f"{state.known.algorithm} takes answers to its own trials alone. Old data is used by the adaptive search."
+        )
     x = setting_of(answer.x, names, None)
     if x is None:
         raise UsageError(f"old data needs its setting: tell(None, value, x={{{', '.join(map(repr, names))}: ...}}).")

@@ -7,7 +7,7 @@ from typing import Any
 
 from paraboloid.core import UsageError
 
-__all__ = ["Trial", "TrialState", "as_state"]
+__all__ = ["Trial", "TrialState", "as_row", "as_state"]
 
 
 class TrialState(enum.Enum):
@@ -66,6 +66,8 @@ class Trial:
         Why it failed; what was noted.
     study
         Identity of the study, so that a trial of another one is noticed.
+    needs_values
+        Whether every single value must be told, and a summary of a block will not do.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Trial:
     reason: str = ""
     note: str = ""
     study: str = ""
+    needs_values: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the trial in plain types, ready for JSON."""
@@ -112,3 +115,11 @@ class Trial:
             "reason": self.reason,
             "note": self.note,
         }
+
+
+def as_row(trial: Trial) -> dict[str, Any]:
+    """Return a trial as a row of a table: its number, a column for each knob as asked and as executed, the rest."""
+    row = trial.as_dict()
+    settings = row.pop("x")
+    executed = row.pop("executed") or settings
+    return {"id": row.pop("id"), **settings, **{f"executed {k}": v for k, v in executed.items()}, **row}
