@@ -19,7 +19,7 @@ ROOMS = {
     "run": {"core"},
     "store": {"core"},
     "problems": {"core"},
-    "report": {"core", "theory"},
+    "report": {"core", "theory", "numerics", "design"},
     "reproduction": {"core", "theory", "numerics", "algorithms", "run", "problems"},
     "web": {"core", "run", "store", "report"},
     "integrations": {"core", "algorithms", "run"},

@@ -23,6 +23,7 @@ from paraboloid.core import (
     UsageError,
     as_domain,
 )
+from paraboloid.report import Rows
 from paraboloid.run import ExecutorLost, Measurer, Session, TooManyFailures
 
 __all__ = ["maximize", "minimize"]
@@ -85,7 +86,7 @@ def minimize(
         ``regret``, the expected f(x) - min f, and ``regret_bound`` at ``confidence``; ``hess``, ``hess_eig``,
         ``sigma``, ``nfev``, ``nfail``, ``rounds``, ``stop_reason``, ``caveats``, ``forecast`` (a function of the number
         of further measurements). ``x_best_observed`` is where the best mean was *seen*: luck plays a part in it, do not
-        use it as the answer.
+        use it as the answer. ``print(result)`` says the main things, and ``result.report("out.html")`` writes a report.
 
     Examples
     --------
@@ -189,6 +190,7 @@ class _Search:
         self._domain, self._options = domain, options
         self._session, self._measurer = session, measurer
         self._evidence = evidence
+        self._rows = [Rows.of_evidence(evidence, measurer.sign)] if len(evidence.counts) else []
 
     def run(self) -> OptimizeResult:
         """Return the result, be it of the whole search or of what was measured when it was stopped."""
@@ -221,7 +223,9 @@ class _Search:
 
     def _take(self, experiment: Experiment, measurements: Measurements) -> None:
         if measurements.n_measurements + measurements.n_failures:
-            self._evidence = self._evidence.with_measurements(self._domain.to_unit(experiment.points), measurements)
+            points, sign = self._domain.to_unit(experiment.points), self._measurer.sign
+            self._evidence = self._evidence.with_measurements(points, measurements)
+            self._rows.append(Rows.of(self._session.n_rounds + 1, points, measurements, sign))
 
     def _so_far(self, status: Status) -> OptimizeResult:
         options = self._options
@@ -237,6 +241,7 @@ class _Search:
             counted=Counted(measurer.n_calls, measurer.n_failures, rounds),
             is_over=True,
             sentence=result.status.value,
+            rows=tuple(self._rows),
         )
 
 

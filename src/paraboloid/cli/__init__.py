@@ -2,7 +2,7 @@
 
 import click
 
-from paraboloid.cli import doctor, init, planning, reproduction, run, sheets, status
+from paraboloid.cli import doctor, init, planning, report, reproduction, run, sheets, status
 
 __all__ = ["main"]
 
@@ -23,6 +23,7 @@ for command in (
     doctor.doctor_command,
     init.init_command,
     planning.plan_command,
+    report.report_command,
     reproduction.reproduce_command,
     run.run_command,
     sheets.ask_command,

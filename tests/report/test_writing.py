@@ -1,0 +1,167 @@
+"""Reports are written whole or not at all, and never over something of somebody else."""
+
+import io
+import os
+import pickle
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import paraboloid
+from paraboloid import Study, UsageError
+from paraboloid.answer import Recommendation
+from paraboloid.report import check_writable, write_report
+from tests.report.reading import check
+
+PAGE = '<!doctype html>\n<meta name="generator" content="paraboloid report">\nold'
+
+
+def result() -> Recommendation:
+    found = paraboloid.minimize(lambda x: (x[0] - 1) ** 2, [(0, 3)], budget=9, rng=0)
+    assert isinstance(found, Recommendation)
+    return found
+
+
+def test_a_result_writes_its_report_and_replaces_an_earlier_one(tmp_path: Path) -> None:
+    path = tmp_path / "out.html"
+    assert result().report(path, title="Oven 3") == path
+    first = path.read_text(encoding="utf-8")
+    assert check(first).all("h1")[0].text == "Oven 3"
+    result().report(str(path))
+    assert check(path.read_text(encoding="utf-8")).all("h1")[0].text == "Paraboloid"
+    assert os.listdir(tmp_path) == ["out.html"]
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+
+
+@pytest.mark.parametrize("content", ["dear diary", "<!doctype html><p>mine</p>", "x" * 5000 + PAGE])
+def test_a_file_of_somebody_else_is_left_unless_told(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "out.html"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match="no report of ours"):
+        result().report(path)
+    assert path.read_text(encoding="utf-8") == content
+    result().report(path, force=True)
+    check(path.read_text(encoding="utf-8"))
+
+
+def test_a_study_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    Study.open(path, [(0, 1)], budget=5, rng=0).close()
+    before = path.read_bytes()
+    link = tmp_path / "link.html"
+    link.symlink_to(path)
+    for target in (path, link):
+        with pytest.raises(UsageError, match="never written over"):
+            result().report(target, force=True)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_a_missing_folder_and_a_device_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no file"):
+        check_writable(tmp_path, force=True)
+    with pytest.raises(UsageError, match="does not exist"):
+        check_writable(tmp_path / "none" / "out.html")
+    with pytest.raises(UsageError, match="is no file"):
+        check_writable("/dev/null")
+
+
+def test_a_link_to_a_report_is_followed(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    target.write_text(PAGE, encoding="utf-8")
+    link.symlink_to(target)
+    assert write_report(link, PAGE + "new") == target
+    assert link.is_symlink() and target.read_text(encoding="utf-8").endswith("new")
+
+
+FULL = """
+import resource, signal, sys
+from paraboloid.report import write_report
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+write_report(sys.argv[1], "x" * 100_000)
+"""
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "out.html"
+    path.write_text(PAGE, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode != 0 and "OSError" in done.stderr
+    assert path.read_text(encoding="utf-8") == PAGE and os.listdir(tmp_path) == ["out.html"]
+
+
+def test_text_that_cannot_be_encoded_is_written_all_the_same(tmp_path: Path) -> None:
+    assert write_report(tmp_path / "out.html", "half a pair: \udc80").read_text(encoding="utf-8") == "half a pair: ?"
+
+
+def test_a_bad_worsening_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    for bad in (0.0, -1.0, float("nan")):
+        with pytest.raises(UsageError, match="worsening"):
+            result().report(tmp_path / "out.html", worsening=bad)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_result_is_still_what_scipy_returns_and_survives_a_pickle(tmp_path: Path) -> None:
+    found = result()
+    assert "subject" not in found and found["x"] is found.x
+    again = pickle.loads(pickle.dumps(found))
+    assert str(again) == str(found)
+    again.report(tmp_path / "out.html")
+    assert "x_ci" in repr(found) and "subject" not in repr(found)
+
+
+def test_the_short_versions_say_the_main_things() -> None:
+    noise = iter(range(10**6))
+    found = paraboloid.maximize(
+        lambda x: 5 - (x[0] - 200) ** 2 / 100 + 0.1 * ((next(noise) * 0.618) % 1),
+        paraboloid.Box([paraboloid.Knob("heat & <b> [/red]", 100, 210, "°C")]),
+        budget=30,
+        rng=0,
+    )
+    text, piece = str(found), found._repr_html_()
+    assert text.splitlines()[0].startswith("heat & <b>") and "°C" in text and len(text.splitlines()) <= 10
+    written = io.StringIO()
+    Console(width=100, file=written).print(found)
+    printed = written.getvalue()
+    assert "heat & <b>" in printed and "[/red]" in printed
+    assert "heat &amp; &lt;b&gt;" in piece and "<b> " not in piece
+    for word in ("expected", "at most", "95%", "30", "The budget is spent"):
+        assert word in text and word in piece and word in printed
+
+
+WITHOUT = """
+import sys
+sys.modules["jinja2"] = None  # as where the extra is not installed
+import paraboloid
+result = paraboloid.minimize(lambda x: (x[0] - 1) ** 2, [(0, 3)], budget=9, rng=0)
+print(result)
+try:
+    result.report(sys.argv[1])
+except paraboloid.UsageError as error:
+    print(error)
+"""
+
+
+def test_without_the_extra_a_result_is_printed_and_the_report_says_what_to_install(tmp_path: Path) -> None:
+    path = tmp_path / "out.html"
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "x1" in done.stdout and 'pip install "paraboloid[report]"' in done.stdout and not path.exists()
+
+
+def test_the_recommendation_of_a_study_has_a_report_too(tmp_path: Path) -> None:
+    with Study.open(tmp_path / "study.db", [(0, 1)], budget=12, rng=0) as study:
+        while trials := study.ask(4):
+            for trial in trials:
+                study.tell(trial.id, (trial.x["x1"] - 0.4) ** 2)
+        written = study.recommend().report(tmp_path / "out.html", title="Valve")
+    assert check(written.read_text(encoding="utf-8")).all("h1")[0].text == "Valve"
