@@ -38,6 +38,8 @@ POWER = 0.8  # of the multiplicative step; 1 oscillates when M₀ is large, smal
 INNER_STEPS = 30  # weight updates between searches for new candidates
 REFINING_STEPS = 15
 ASCENT_STEPS = 25
+STARTS = 8  # times d points from which each search climbs
+THOROUGH = 10  # every so many searches one climbs from everywhere
 FRESH = 0.2  # weight of the newest K in the running mean
 KEPT = 1e-7  # of the largest weight: smaller masses are dropped; larger thresholds stall the dual (SMALL-BUDGETS.md)
 
@@ -85,19 +87,21 @@ def solve_design(
         K, value = criterion.sensitivity(phi, weights)
         mean_K = K / value if mean_K is None else (1 - FRESH) * mean_K + FRESH * K / value
         psi = np.sum((phi @ K.T) ** 2, axis=1)
-        starts = np.vstack([points[np.argsort(psi)[-2 * d :]], _anywhere(shape, d, 2, rng)])
+        starts = np.vstack([points[np.argsort(psi)[-STARTS * d :]], _anywhere(shape, d, 4, rng)])
         found, height = ascend(shape, squared_length(K), starts)
         found_mean, height_mean = ascend(shape, squared_length(mean_K), found)
         bounds = [criterion.bound(K, float(height.max())), criterion.bound(mean_K, float(height_mean.max()))]
-        loss = value / max(bounds) - 1
-        if loss <= gap or search == searches - 1:
+        is_last = search == searches - 1
+        if value / max(bounds) - 1 <= gap or is_last or search % THOROUGH == THOROUGH - 1:
+            # A search from everywhere finds peaks that the others have missed; only its bound counts.
             dual = (K, mean_K)[int(np.argmax(bounds))]
             everywhere = np.vstack([points, found, found_mean, _anywhere(shape, d, 10, rng)])
             peaks, heights = ascend(shape, squared_length(dual), everywhere)
             loss = value / criterion.bound(dual, float(heights.max())) - 1
-            if loss <= gap or search == searches - 1:
+            if loss <= gap or is_last:
                 break
-            found_mean, height_mean = peaks[np.argsort(heights)[-4 * d :]], np.sort(heights)[-4 * d :]
+            highest = np.argsort(heights)[-10 * d :]
+            found_mean, height_mean = np.vstack([found_mean, peaks[highest]]), np.append(height_mean, heights[highest])
         new = np.vstack([found[height > float(weights @ psi)], found_mean[height_mean > np.median(height_mean)]])
         points, weights = _with_new(shape, points, weights, new)
     return Design(points, weights, value, max(0.0, loss))
