@@ -139,6 +139,8 @@ def _certified(c: Certificate, sign: float) -> dict[str, object]:
         "confidence": c.confidence,
         "caveats": list(c.caveats),
         "forecast": c.regret_after,
+        "lack_of_fit": c.lack_of_fit,
+        "is_quadratic": c.is_quadratic,
     }
 
 

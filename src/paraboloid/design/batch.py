@@ -12,13 +12,15 @@ from paraboloid.design.closed_form import closed_form_design
 from paraboloid.design.criterion import regret_weight
 from paraboloid.design.solver import Climb, Criterion, ascend, refine_design
 from paraboloid.numerics import QuadraticFit, features, project_onto_region, random_points
+from paraboloid.numerics.fit import positive_inverse
 
 __all__ = ["merge", "next_batch", "pilot"]
 
 POLISHED = 2  # batches below this many times p are chosen and polished point by point
 LARGEST_POLISHED = 2000  # coefficients (61 knobs); beyond, a point takes a second
 FILLED = 10  # below this many, what rounding down leaves over is chosen point by point; above it makes no difference
-CLOSED_FROM = 15  # knobs, from which on the closed form alone is within a few per cent, and far cheaper
+CLOSED_FROM = 15  # knobs, from which on the closed form is far cheaper, and within a few per cent
+OUTWEIGHED = 1.5  # times what was measured before: a larger batch can be chosen as if it were the first
 SEARCHES = 2
 CLOSED = 0.7  # weight of the closed form at the start
 
@@ -78,12 +80,13 @@ def next_batch(fit: QuadraticFit, shape: Shape, n: int, rng: np.random.Generator
     p = len(W)
     if n <= POLISHED * p:
         return merge(*_greedy(shape, Sigma, W, sigma2, points, n, polish=p <= LARGEST_POLISHED))
-    points, weights = _large_batch(fit, shape, W, points, n, rng)
-    if n > FILLED * p or fit.minimiser.size >= CLOSED_FROM:
+    is_closed = fit.minimiser.size >= CLOSED_FROM and n > OUTWEIGHED * (fit.freedom + p)
+    points, weights = _closed(fit, shape, 2 * p, rng) if is_closed else _large_batch(fit, shape, W, points, n, rng)
+    if n > FILLED * p or is_closed:
         return merge(points, rounded(weights, n, rng))
     repeats = np.floor(weights * n).astype(np.int64)
     phi = features(points)
-    Sigma = linalg.inv(linalg.inv(Sigma) + (phi.T * repeats) @ phi / sigma2)
+    Sigma = positive_inverse(positive_inverse(Sigma) + (phi.T * repeats) @ phi / sigma2)
     extra, more = _greedy(shape, Sigma, W, sigma2, points, n - int(repeats.sum()), polish=False)
     return merge(np.vstack([points, extra]), np.concatenate([repeats, more]))
 
@@ -100,17 +103,20 @@ def rounded(weights: Vector, n: int, rng: np.random.Generator) -> Counts:
     return np.diff(ends, prepend=0.0).astype(np.int64)
 
 
+def _closed(fit: QuadraticFit, shape: Shape, size: int, rng: np.random.Generator) -> tuple[Matrix, Vector]:
+    points, shares = closed_form_design(shape, linalg.inv(fit.hessian), fit.minimiser, size, rng)
+    return project_onto_region(shape, points), shares
+
+
 def _large_batch(
     fit: QuadraticFit, shape: Shape, W: Matrix, points: Matrix, n: int, rng: np.random.Generator
 ) -> tuple[Matrix, Vector]:
     """Return points and weights of a nearly optimal design: the closed form, refined for the data already there."""
-    closed, shares = closed_form_design(shape, linalg.inv(fit.hessian), fit.minimiser, 2 * len(W), rng)
-    if fit.minimiser.size >= CLOSED_FROM:
-        return project_onto_region(shape, closed), shares
+    closed, shares = _closed(fit, shape, 2 * len(W), rng)
     eigenvalues, Q = linalg.eigh(W)
     B = (Q * np.sqrt(np.maximum(eigenvalues, 0.0))).T[eigenvalues > 1e-12 * eigenvalues[-1]]
-    information = fit.sigma2 * linalg.inv(fit.covariance)
-    start = project_onto_region(shape, np.vstack([closed, points]))
+    information = fit.sigma2 * positive_inverse(fit.covariance)
+    start = np.vstack([closed, points])
     weights = np.concatenate([CLOSED * shares, np.full(len(points), (1 - CLOSED) / len(points))])
     criterion = Criterion(B, (information + information.T) / 2, n)
     searches = SEARCHES if n <= FILLED * len(W) else 1  # against few data the closed form is as good as best

@@ -22,6 +22,10 @@ def away_from_failures(points: Matrix, evidence: Evidence, centre: Vector) -> Ma
     if works.all() or not works.any():
         return points
     moved = points.copy()
+    # A centre that lies where nothing works would lead there: the nearest place that worked takes its part.
+    distances = np.linalg.norm(evidence.points - centre, axis=1)
+    if not works[np.argmin(distances)]:
+        centre = evidence.points[np.argmin(np.where(works, distances, np.inf))]
     for _ in range(6):
         distances = np.linalg.norm(moved[:, None, :] - evidence.points[None, :, :], axis=2)
         fails = ~works[np.argmin(distances, axis=1)]

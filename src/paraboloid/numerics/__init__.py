@@ -2,6 +2,7 @@
 
 from paraboloid.numerics.ball import minimise_on_ball, project_onto_ball
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
+from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.order import OrderEffect, order_effect
 from paraboloid.numerics.quadratic_model import (
     features,
@@ -15,6 +16,8 @@ from paraboloid.numerics.quadratic_model import (
 from paraboloid.numerics.quantisation import QuantisedSum, Quantiser, quantise
 from paraboloid.numerics.region import minimise_on_region, project_onto_region, random_points
 from paraboloid.numerics.saddle import fit_least_squares, fit_saddle
+from paraboloid.numerics.smooth import SmoothFit
+from paraboloid.numerics.smooth_fit import fit_smooth
 from paraboloid.numerics.tails import Limited, limit_tails
 from paraboloid.numerics.truncation import AS_PRINTED, CENTRED, Truncation, median_of_means, truncated_mean
 from paraboloid.numerics.variance import weigh_by_variance
@@ -22,17 +25,21 @@ from paraboloid.numerics.variance import weigh_by_variance
 __all__ = [
     "AS_PRINTED",
     "CENTRED",
+    "LackOfFit",
     "Limited",
     "OrderEffect",
     "QuadraticFit",
     "QuantisedSum",
     "Quantiser",
+    "SmoothFit",
     "Truncation",
     "features",
     "fit_least_squares",
     "fit_quadratic",
     "fit_saddle",
+    "fit_smooth",
     "gradient_map",
+    "lack_of_fit",
     "limit_tails",
     "matrix_to_vector",
     "median_of_means",

@@ -35,7 +35,7 @@ from paraboloid.numerics.quadratic_model import (
 )
 from paraboloid.numerics.region import minimise_on_region
 
-__all__ = ["QuadraticFit", "fit_quadratic"]
+__all__ = ["QuadraticFit", "fit_quadratic", "positive_inverse"]
 
 NOISE_FLOOR = 1e-4  # one pseudo-measurement says that the noise variance is this part of the values' variance,
 NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
@@ -230,7 +230,7 @@ def _fit_from(problem: _Problem, theta: Vector, r0: float) -> _Found:
     for step in range(NOISE_STEPS):
         theta = _newton(problem, theta, sigma2, r2)
         _, curvature, x0 = _derivatives(problem, theta, sigma2, r2)
-        covariance = _inverse(curvature)
+        covariance = positive_inverse(curvature)
         following = _noise_variance(problem, theta, covariance, sigma2)
         # Heavy-tailed prior of x₀ (Student by reweighting): a minimum far outside is not pulled in.
         r2 = min(LARGEST_R2, (d * r0 + float(x0 @ x0)) / (2 * d))
@@ -323,7 +323,13 @@ def _solve(curvature: Matrix, gradient: Vector) -> Vector:
     return solution
 
 
-def _inverse(curvature: Matrix) -> Matrix:
+def positive_inverse(curvature: Matrix) -> Matrix:
+    """Return the inverse of a positive definite matrix whose diagonal may span many orders of magnitude.
+
+    >>> import numpy as np
+    >>> positive_inverse(np.diag([1e-30, 1.0])).diagonal().round(3)
+    array([1.e+30, 1.e+00])
+    """
     factor, scale = _scaled_factor(curvature)
     inverse: Matrix = scale[:, None] * linalg.cho_solve(factor, np.diag(scale), check_finite=False)
     return (inverse + inverse.T) / 2

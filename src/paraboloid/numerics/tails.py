@@ -78,6 +78,7 @@ class _Values:
     phi: Matrix
     row: np.ndarray[tuple[int], np.dtype[np.int64]]
     y: Vector
+    unit: float
     count: Vector
     n: float
     inverse: Matrix
@@ -154,10 +155,13 @@ def _single_values(evidence: Evidence) -> _Values | None:
         return None
     inverse = scale[:, None] * linalg.cho_solve(factor, np.diag(scale), check_finite=False)
     y = sample.values - float(np.median(sample.values))  # a common offset must not cost digits
+    middle = float(np.median(np.abs(y)))
+    unit = 2.0 ** np.floor(np.log2(middle)) if middle > 0 else 1.0  # a power of two, so that units change no bit
     return _Values(
         phi,
         sample.rows,
-        y,
+        y / unit,
+        unit,
         sample.counts.astype(np.float64),
         float(evidence.n_measurements),
         inverse,
@@ -217,6 +221,7 @@ def _with_values(evidence: Evidence, values: _Values, y: Vector) -> Evidence:
     shift = float(np.median(evidence.sample.values))
     rows, count = values.row, values.count
     counts = np.maximum(evidence.counts, 1)
+    y = y * values.unit
     mean = np.bincount(rows, weights=count * y, minlength=len(counts)) / counts
     scatter = np.bincount(rows, weights=count * (y - mean[rows]) ** 2, minlength=len(counts)).astype(np.float64)
     return replace(evidence, means=mean + shift, scatter=scatter, sample=None)

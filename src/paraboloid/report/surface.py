@@ -1,7 +1,7 @@
 """The fitted surface around the recommended setting: its values, its stiff and sloppy directions, its tolerances."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,11 +9,14 @@ from paraboloid.core import Box, Domain, Evidence, Matrix, Shape, Vector
 from paraboloid.design import robust_covariance
 from paraboloid.numerics import (
     QuadraticFit,
+    SmoothFit,
     features,
     fit_quadratic,
     fit_saddle,
+    fit_smooth,
     gradient_map,
     limit_tails,
+    upper_triangle,
     weigh_by_variance,
 )
 from paraboloid.report.subject import Subject
@@ -55,6 +58,9 @@ class Surface:
         Of the domain.
     knows_errors
         Whether standard errors were told with all values; otherwise weights, if there are any, come from residuals.
+    smooth
+        Where the response is not quadratic: the function with its discrepancy. ``fit`` is then its second-order
+        expansion at the recommended setting.
     """
 
     fit: QuadraticFit
@@ -64,6 +70,7 @@ class Surface:
     sign: float
     shape: Shape
     knows_errors: bool
+    smooth: SmoothFit | None = None
 
     @property
     def sigma(self) -> float:
@@ -84,12 +91,17 @@ class Surface:
     def values(self, points: Matrix) -> Vector:
         """Return the fitted values at points (m, d)."""
         # In blocks: with 30 knobs the features of 10⁵ rows would take 400 MB.
-        blocks = [features(points[k : k + BLOCK]) @ self.fit.theta for k in range(0, len(points), BLOCK)]
+        blocks = [self._fitted(points[k : k + BLOCK]) for k in range(0, len(points), BLOCK)]
         fitted: Vector = self.sign * np.concatenate([np.zeros(0), *blocks])
         return fitted
 
+    def _fitted(self, points: Matrix) -> Vector:
+        return features(points) @ self.fit.theta if self.smooth is None else self.smooth.value(points)
+
     def standard_errors(self, points: Matrix) -> Vector:
         """Return the standard errors of the fitted values at points (m, d)."""
+        if self.smooth is not None:
+            return self.smooth.deviation(points)
         phi = features(points)
         errors: Vector = np.sqrt(np.maximum(np.sum((phi @ self.covariance) * phi, axis=1), 0.0))
         return errors
@@ -130,10 +142,25 @@ def surface_of(subject: Subject) -> Surface | None:
     evidence = weigh_by_variance(limited, fit)
     if evidence is not limited:
         fit = fit_quadratic(evidence, shape)
-    fit = fit_saddle(evidence, shape) or fit
+    quadratic, fit = fit.minimiser, fit_saddle(evidence, shape) or fit
     z = np.asarray(subject.domain.to_unit(subject.result.x))
-    known = subject.evidence.precision[subject.evidence.counts > 0] > 0
-    return Surface(fit, evidence, robust_covariance(fit, evidence), z, subject.sign, shape, bool(known.all()))
+    known = bool(np.all(subject.evidence.precision[subject.evidence.counts > 0] > 0))
+    spread = robust_covariance(fit, evidence)
+    certificate = subject.result.certificate
+    if certificate is None or certificate.is_quadratic:
+        return Surface(fit, evidence, spread, z, subject.sign, shape, known)
+    smooth = fit_smooth(subject.evidence, shape, quadratic)
+    return Surface(_expanded(smooth, fit, z), evidence, spread, z, subject.sign, shape, known, smooth)
+
+
+def _expanded(smooth: SmoothFit, fit: QuadraticFit, z: Vector) -> QuadraticFit:
+    """Return the second-order expansion of the fitted function at z."""
+    value, gradient, bend = smooth.derivatives(z)
+    linear = gradient - bend @ z
+    constant = value - float(linear @ z) - float(z @ bend @ z) / 2
+    theta = smooth.scale * np.concatenate([[constant], linear, bend[upper_triangle(z.size)]])
+    theta[0] += smooth.shift
+    return replace(fit, theta=theta, sigma2=smooth.scale**2 * smooth.sigma2, minimiser=z)
 
 
 def _profile(points: Matrix) -> Matrix:

@@ -1,0 +1,71 @@
+"""The next batch where the response is not quadratic: measurements that tell the gradient at the minimiser best.
+
+The criterion is that of the quadratic design, tr(A⁻¹ Cov ∇f(z)), averaged over where the minimiser may lie, but the
+covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure.
+"""
+
+import numpy as np
+
+from paraboloid.core import Counts, Matrix, Shape
+from paraboloid.design.batch import merge
+from paraboloid.numerics import SmoothFit, project_onto_region, random_points
+
+__all__ = ["next_smooth_batch"]
+
+SCALES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
+PLACES = 40  # at most so many points in a batch
+DRAWS = 4  # places where the minimiser may lie, besides its estimate
+
+
+def next_smooth_batch(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> tuple[Matrix, Counts]:
+    """Return points (k, d) and repeats (k,) of n measurements that tell most of the gradient at the minimiser.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_smooth
+    >>> z = np.linspace(-1, 1, 21)[:, None]
+    >>> y = np.exp(3 * z) - 3 * z + 0.1 * np.random.default_rng(0).standard_normal((21, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_smooth(evidence, Shape.BOX, np.array([-0.4]))
+    >>> points, repeats = next_smooth_batch(fit, Shape.BOX, 50, np.random.default_rng(0))
+    >>> int(repeats.sum()), bool(np.abs(points).max() < 0.8)  # nearer than a quadratic would be measured
+    (50, True)
+    """
+    candidates = _candidates(fit, shape, rng)
+    z = fit.minimiser
+    A = fit.curvature(z)
+    inverse = np.linalg.inv(A)
+    root = np.linalg.cholesky(inverse).T  # |root g|² = gᵀA⁻¹g
+    _, at_z = fit.gradient_covariance(z, candidates[:1])
+    spread = np.linalg.cholesky(inverse @ at_z @ inverse + 1e-12 * np.eye(z.size))
+    draws = project_onto_region(shape, z + np.clip(rng.standard_normal((DRAWS, z.size)) @ spread.T, -0.3, 0.3))
+    Q = np.vstack([root @ fit.gradient_covariance(at, candidates)[0] for at in (z, *draws)])
+    P = fit.covariance(candidates)
+    height = np.maximum(fit.value(candidates) - fit.value(z[None, :]), 0.0) / fit.scale
+    repeats = np.zeros(len(candidates), dtype=np.int64)
+    size = -(-n // PLACES)
+    while (left := n - int(repeats.sum())) > 0:
+        m = min(size, left)
+        variance = fit.sigma2 / m + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
+        gain = np.sum(Q**2, axis=0) / (np.maximum(np.diag(P), 0.0) + variance)
+        best = int(np.argmax(gain))
+        column = P[:, best] / (P[best, best] + variance[best])
+        Q = Q - np.outer(Q[:, best], column)
+        P = P - np.outer(column, P[best])
+        repeats[best] += m
+    return merge(candidates, repeats)
+
+
+def _candidates(fit: SmoothFit, shape: Shape, rng: np.random.Generator) -> Matrix:
+    """Return points at many scales about the minimiser: corners and faces, eigen-lines, and places measured before."""
+    z, d = fit.minimiser, fit.minimiser.size
+    _, Q = np.linalg.eigh(fit.curvature(z))
+    lines = np.vstack([Q.T, -Q.T])
+    around = []
+    for scale in SCALES:
+        extreme = random_points(shape, 4 * d, d, rng)
+        faces = np.where(rng.random((4 * d, d)) < 0.5, 0.0, random_points(shape, 4 * d, d, rng))
+        around += [z + scale * extreme, z + scale * faces, z + scale * lines]
+    uniform = rng.uniform(-1, 1, (4 * d, d))
+    measured = fit.points[np.argsort(np.sum((fit.points - z) ** 2, axis=1))[:60]]
+    return project_onto_region(shape, np.vstack([z[None, :], *around, uniform, measured]))

@@ -1,0 +1,156 @@
+"""Whether the values are those of a quadratic over the whole range: a Bayes factor that holds over all rounds.
+
+Only contrasts that vanish for every quadratic are looked at, so that neither its curvature nor its condition enters.
+Under the quadratic they are pure noise of an unknown size; otherwise a smooth discrepancy is added to them,
+
+    Cov δ(x), δ(y) = s σ² a(x) a(y) exp(-|x - y|²/2l²),   a(x) = (1 + |x - x₀|²/l²)^g,
+
+which is how the remainder of a Taylor series looks. σ² is integrated out (the answer does not depend on the unit of the
+values); l, g and s are averaged over a fixed set. Under the quadratic and normal noise the mean of this Bayes factor is
+one in every round, and the chance that it is ever above K is at most 1/K (Ville's inequality): no correction for the
+number of rounds is needed, and a false alarm is revoked by later data.
+
+Noise is not always normal. The scatter of repeats at a point counts as noise of that point, drawn towards that of all;
+and single means farther than three standard errors from the fit are given the weight at which they are not. Smooth
+discrepancies are seen by many points that agree, so that this costs little; lone values that lie far away are not taken
+for a shape.
+
+==================  ======================  =========================================================
+symbol              code                    meaning
+==================  ======================  =========================================================
+u                   ``u``                   contrasts of the weighted means, (N - p,)
+l, g, s             ``length``, ...         range, growth and size of the discrepancy
+==================  ======================  =========================================================
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+from scipy.special import logsumexp
+
+from paraboloid.core import Evidence, Matrix, Vector
+from paraboloid.numerics.fit import QuadraticFit
+from paraboloid.numerics.quadratic_model import features
+from paraboloid.numerics.smooth import squared_distances
+
+__all__ = ["SURE", "LackOfFit", "lack_of_fit"]
+
+SURE = float(np.log(50.0))
+"""Log Bayes factor from which on the response counts as not quadratic: a false alarm in at most one run of fifty."""
+
+LENGTHS = (0.3, 0.6, 1.2)  # times √d
+GROWTHS = (0.0, 0.7)
+SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of the noise's
+LEAST = 3  # contrasts, below which nothing is said
+MOST = 300  # points that are looked at, those with most measurements
+LOCAL = 6.0  # measurements that say that the noise at a point is that of all points
+ROUNDING = 1e-9  # of the values' spread
+SURROUNDINGS = 1.5  # largest unit coordinate of a point that is looked at
+FAR = 3.0  # standard errors beyond which a single residual is discounted
+
+
+@dataclass(frozen=True, slots=True)
+class LackOfFit:
+    """What the contrasts say.
+
+    Parameters
+    ----------
+    log_bayes_factor
+        Of a smooth discrepancy against none; above `SURE` the response is surely not quadratic over the whole range.
+    n_contrasts
+        Numbers that it rests on; with fewer than three nothing is said.
+    """
+
+    log_bayes_factor: float
+    n_contrasts: int
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the response is surely not quadratic."""
+        return self.log_bayes_factor > SURE
+
+
+def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
+    """Return what the evidence says against a quadratic.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements, Shape
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 41)[:, None]
+    >>> y = np.exp(3 * z) + 0.1 * np.random.default_rng(0).standard_normal((41, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX)).is_sure
+    True
+    """
+    rows = _looked_at(evidence)
+    counts = evidence.counts[rows].astype(np.float64)
+    points = evidence.points[rows]
+    phi = features(points)
+    n_contrasts = len(points) - phi.shape[1]
+    if n_contrasts < LEAST:
+        return LackOfFit(0.0, max(n_contrasts, 0))
+    weights = np.where(evidence.precision[rows] > 0, evidence.precision[rows], counts / fit.sigma2)
+    inside = evidence.scatter[rows] * weights / counts
+    factor = (LOCAL + counts - 1) / (LOCAL + inside)
+    weights, inside = weights * np.minimum(factor, 1.0), inside * np.minimum(factor, 1.0)
+    weights = _without_outliers(phi, evidence.means[rows], weights)
+    freedom = float(counts.sum() - len(points))
+    return LackOfFit(
+        _log_bayes_factor(points, phi, evidence.means[rows], weights, float(inside.sum()), freedom, fit), n_contrasts
+    )
+
+
+def _without_outliers(phi: Matrix, means: Vector, weights: Vector) -> Vector:
+    """Return the weights with those of single points far from the fit lowered until they are not far any more."""
+    lowered = weights
+    for _ in range(3):
+        root = np.sqrt(lowered)
+        Q = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)[0]
+        y = root * (means - means.mean())
+        left = np.maximum(1 - np.sum(Q**2, axis=1), 1e-9)
+        residual = np.abs(y - Q @ (Q.T @ y)) / np.sqrt(left)
+        scale = float(np.median(residual)) / 0.6745
+        lowered = lowered / np.maximum(residual / (FAR * scale), 1.0) ** 2 if scale > 0 else lowered
+    return lowered
+
+
+def _looked_at(evidence: Evidence) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the rows of the range and its surroundings: a line that bends far outside is no concern here."""
+    measured = np.flatnonzero((evidence.counts > 0) & (np.abs(evidence.points).max(axis=1) <= SURROUNDINGS))
+    if len(measured) <= MOST:
+        return measured
+    return np.sort(measured[np.argsort(-evidence.counts[measured], kind="stable")[:MOST]])
+
+
+def _log_bayes_factor(
+    points: Matrix, phi: Matrix, means: Vector, weights: Vector, scatter: float, freedom: float, fit: QuadraticFit
+) -> float:
+    root = np.sqrt(weights)
+    complement = linalg.qr(phi * root[:, None], mode="full", check_finite=False)[0][:, phi.shape[1] :]
+    u = complement.T @ (root * (means - means.mean()))
+    total = len(u) + freedom
+    if float(u @ u) + scatter <= ROUNDING**2 * float(weights @ (means - means.mean()) ** 2):
+        return 0.0  # a quadratic fits all but exactly: what is left is rounding
+    square = squared_distances(points, points)
+    away = np.sum((points - fit.minimiser) ** 2, axis=1)
+    found = []
+    for length in LENGTHS:
+        l2 = length**2 * points.shape[1]
+        R = np.exp(-square / (2 * l2))
+        for growth in GROWTHS:
+            a = (1 + away / l2) ** growth
+            a = a / np.median(a) * root / np.sqrt(np.median(weights))
+            R_contrasts = complement.T @ (a[:, None] * R * a) @ complement
+            found += [_log_ratio(size * R_contrasts, u, scatter, total) for size in SIZES]
+    return float(logsumexp(found) - np.log(len(found)))
+
+
+def _log_ratio(D: Matrix, u: Vector, scatter: float, total: float) -> float:
+    """Return the log likelihood of contrasts with covariance σ²(I + D) against σ²I, σ² integrated out of both."""
+    K = D.copy()
+    K[np.diag_indices_from(K)] += 1.0
+    root = linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+    v = linalg.solve_triangular(root, u, lower=True, check_finite=False)
+    change = np.log((float(v @ v) + scatter) / (float(u @ u) + scatter))
+    return float(-np.sum(np.log(np.diag(root))) - total / 2 * change)

@@ -1,0 +1,139 @@
+"""The fit of a quadratic with discrepancy, and its answer: cautious between basins, unbiased within one.
+
+Likelihood and centre in turn: the discrepancy is small near the minimiser, and the minimiser is that of the fit. Among
+local minimisers of the mean, and measured places, the answer is the one with the least mean + 2 deviations: never
+an unmeasured corner, never a lucky value. The minimiser of the plain quadratic is kept while nothing speaks against it:
+where the function is symmetric about its minimum it is the better estimate, whatever the shape.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import linalg
+
+from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.numerics.lack_of_fit import SURROUNDINGS
+from paraboloid.numerics.quadratic_model import features
+from paraboloid.numerics.region import minimise_on_region, project_onto_region
+from paraboloid.numerics.smooth import FLAT, SmoothFit, made_positive
+from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
+
+__all__ = ["fit_smooth"]
+
+MOST = 300  # points that enter; beyond, the highest are left out
+STEPS = (30, 15)  # of the likelihood's ascent, for a first centre and for a better one
+PLACES = 5  # the best measured places are where descents begin
+CAUTION = 2.0  # standard deviations by which a place must be lower to be preferred
+KNOWN = 2.0  # times the standard deviation at the best place, up to which another counts as known as well
+REPEATS = 5  # degrees of freedom of repeats, from which on they say what the noise is at the start
+DESCENT = 25
+
+
+def fit_smooth(evidence: Evidence, shape: Shape, quadratic: Vector) -> SmoothFit:
+    """Return the quadratic with discrepancy that explains the evidence best, and its minimiser.
+
+    ``quadratic`` is the minimiser of the plain quadratic.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 21)[:, None]
+    >>> y = np.exp(3 * z) - 3 * z + 0.01 * np.random.default_rng(0).standard_normal((21, 1))  # least at zero
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> bool(abs(fit_smooth(evidence, Shape.BOX, np.array([-0.4])).minimiser[0]) < 0.05)
+    True
+    """
+    means, shift, scale = _standardised(evidence)
+    noise = means.scatter / means.freedom if means.freedom >= REPEATS and means.scatter > 0 else 0.01
+    lowest = int(np.argmin(means.y + CAUTION * np.sqrt(noise / means.counts)))
+    centre, least = means.points[lowest], float(means.y[lowest])
+    numbers = EXPECTED.copy()
+    numbers[0] = np.log(noise)
+    for steps in STEPS:
+        likelihood = Likelihood(means, centre, least, noise)
+        numbers = likelihood.best(numbers, steps)
+        fit = _conditioned(likelihood, centre, numbers, shift, scale)
+        centre = _answer(fit, means, shape, quadratic)
+        least = float(fit.derivatives(centre)[0])
+    fit = _conditioned(Likelihood(means, centre, least, noise), centre, numbers, shift, scale)
+    return replace(fit, minimiser=_answer(fit, means, shape, quadratic))
+
+
+def _standardised(evidence: Evidence) -> tuple[Means, float, float]:
+    rows = np.flatnonzero((evidence.counts > 0) & (np.abs(evidence.points).max(axis=1) <= SURROUNDINGS))
+    if len(rows) > MOST:
+        rows = np.sort(rows[np.argsort(evidence.means[rows])[:MOST]])
+    counts, values = evidence.counts[rows].astype(np.float64), evidence.means[rows]
+    shift = float(counts @ (values - values[0]) / counts.sum()) + float(values[0])
+    scale = float(np.sqrt(counts @ (values - shift) ** 2 / counts.sum())) or 1.0
+    scatter = float(evidence.scatter[rows].sum()) / scale**2
+    means = Means(evidence.points[rows], (values - shift) / scale, counts, scatter, float(counts.sum() - len(rows)))
+    return means, shift, scale
+
+
+def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift: float, scale: float) -> SmoothFit:
+    """Return the fit for these six numbers."""
+    means = likelihood.means
+    root: Matrix = linalg.cholesky(likelihood.covariance(numbers), lower=True, check_finite=False)
+    alpha: Vector = linalg.cho_solve((root, True), means.y, check_finite=False)
+    noise, even, odd, length, growth, relative = numbers.tolist()
+    return SmoothFit(
+        points=means.points,
+        centre=centre,
+        minimiser=centre,
+        length2=centre.size * float(np.exp(2 * length)),
+        growth=growth,
+        even=float(np.exp(even)),
+        odd=float(np.exp(odd)),
+        relative=float(np.exp(relative)),
+        sigma2=float(np.exp(noise)),
+        alpha=alpha,
+        theta=FLAT * features(means.points).T @ alpha,
+        root=root,
+        shift=shift,
+        scale=scale,
+    )
+
+
+def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector) -> Vector:
+    """Return the local minimiser whose basin is lowest for sure; where measured places are safer, one of them."""
+    measured = project_onto_region(shape, means.points)  # what was measured outside is not recommended
+    safe = fit.value(measured) + CAUTION * fit.deviation(measured)
+    starts = [*measured[np.argsort(safe)[:PLACES]], project_onto_region(shape, fit.centre[None, :])[0]]
+    places = np.array([*[_descended(fit, z, shape) for z in starts], *starts])
+    best = places[int(np.argmin(fit.value(places) + CAUTION * fit.deviation(places)))]
+    return quadratic if _is_as_good(fit, quadratic, best) else best
+
+
+def _is_as_good(fit: SmoothFit, z: Vector, best: Vector) -> bool:
+    """Tell whether z may well be as good as the best place, and as much is known there."""
+    both = np.stack([z, best])
+    value, covariance = fit.value(both) / fit.scale, fit.covariance(both)
+    apart = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    is_known = covariance[0, 0] <= KNOWN**2 * max(covariance[1, 1], 0.0)
+    return bool(is_known and value[0] - value[1] < CAUTION * np.sqrt(max(apart, 0.0)))
+
+
+def _descended(fit: SmoothFit, z: Vector, shape: Shape) -> Vector:
+    """Return the local minimum below z, no farther than one range l of the discrepancy away."""
+    start = z
+    value, gradient, H = fit.derivatives(z)
+    for _ in range(DESCENT):
+        A = made_positive(H)
+        target = minimise_on_region(shape, A, gradient - A @ z)
+        step = target - z
+        expected = -float(gradient @ step)
+        if expected < 1e-10:
+            break
+        length = min(1.0, float(np.sqrt(fit.length2)) / max(float(np.linalg.norm(step)), 1e-300))
+        for _ in range(12):
+            moved = z + length * step
+            reached = fit.derivatives(moved)
+            if reached[0] < value - 0.1 * length * expected:
+                break
+            length /= 2
+        else:
+            break
+        z, (value, gradient, H) = moved, reached
+        if float(np.linalg.norm(z - start)) > np.sqrt(fit.length2):
+            break
+    return z

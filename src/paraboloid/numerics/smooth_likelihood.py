@@ -1,0 +1,113 @@
+"""The marginal likelihood of a quadratic with discrepancy, `numerics.smooth`, and its gradient.
+
+Six numbers: log σ², log of the even and of the odd size, log l/√d, g, log κ. Values have mean 0 and variance 1. What is
+expected of each number is worth less than a handful of measurements; it decides only where the data say nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, optimize
+
+from paraboloid.core import Matrix, Vector
+from paraboloid.numerics.quadratic_model import features
+from paraboloid.numerics.smooth import FLAT, JITTER, squared_distances
+
+__all__ = ["Likelihood", "Means"]
+
+EXPECTED = np.array([-4.0, -2.0, -3.0, -0.2, 0.5, -3.0])
+SPREAD = np.array([4.0, 3.0, 3.0, 0.7, 0.5, 1.0])
+LOWEST = np.array([-16.0, -12.0, -12.0, np.log(0.05), 0.0, -9.0])
+HIGHEST = np.array([4.0, 8.0, 8.0, np.log(3.0), 2.0, 0.0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Means:
+    """Means at distinct points in standard units, with counts, and the scatter of repeats with its freedom."""
+
+    points: Matrix
+    y: Vector
+    counts: Vector
+    scatter: float
+    freedom: float
+
+
+class Likelihood:
+    """Minus the penalised log likelihood for a given centre and least value, as a function of the six numbers."""
+
+    def __init__(self, means: Means, centre: Vector, least: float, noise: float) -> None:
+        self.means = means
+        phi = features(means.points)
+        self.quadratic: Matrix = FLAT * phi @ phi.T
+        self.away: Vector = np.sum((means.points - centre) ** 2, axis=1)
+        self.square = squared_distances(means.points, means.points)
+        self.mirrored = squared_distances(means.points, 2 * centre - means.points)
+        self.heights2: Vector = np.maximum(means.y - least, 0.0) ** 2
+        self.expected = EXPECTED.copy()
+        self.expected[0] = np.log(noise)
+
+    def best(self, start: Vector, steps: int) -> Vector:
+        """Return the numbers of the largest likelihood that so many steps find."""
+        bounds = list(zip(LOWEST, HIGHEST, strict=True))
+        inside = np.clip(start, LOWEST, HIGHEST)
+        found = optimize.minimize(self, inside, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps})
+        return np.asarray(found.x, dtype=np.float64)
+
+    def covariance(self, numbers: Vector) -> Matrix:
+        """Return the covariance of the means, noise included."""
+        near, mirrored, _, _ = self._kernels(numbers)
+        return self._added(numbers, near, mirrored)[0]
+
+    def _kernels(self, numbers: Vector) -> tuple[Matrix, Matrix, Vector, float]:
+        l2 = self.means.points.shape[1] * float(np.exp(2 * numbers[3]))
+        base = 1 + self.away / l2
+        a = base ** numbers[4]
+        outer = np.outer(a, a)
+        return outer * np.exp(-self.square / (2 * l2)), outer * np.exp(-self.mirrored / (2 * l2)), base, l2
+
+    def _added(self, numbers: Vector, near: Matrix, mirrored: Matrix) -> tuple[Matrix, Matrix]:
+        even, odd = np.exp(numbers[1]), np.exp(numbers[2])
+        D = (even + odd) / 2 * near + (even - odd) / 2 * mirrored
+        K = self.quadratic + D
+        noise = np.exp(numbers[0]) / self.means.counts + np.exp(2 * numbers[5]) * self.heights2 + JITTER
+        K[np.diag_indices_from(K)] += noise
+        return K, D
+
+    def __call__(self, numbers: Vector) -> tuple[float, Vector]:
+        """Return the value and its gradient."""
+        near, mirrored, base, l2 = self._kernels(numbers)
+        K, D = self._added(numbers, near, mirrored)
+        try:
+            root = linalg.cholesky(K, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            return np.inf, np.zeros(6)
+        means, y = self.means, self.means.y
+        alpha = linalg.cho_solve((root, True), y, check_finite=False)
+        M = np.outer(alpha, alpha) - linalg.cho_solve((root, True), np.eye(len(y)), check_finite=False)
+        miss = (numbers - self.expected) / SPREAD
+        spent = means.scatter * np.exp(-numbers[0])
+        value = float(y @ alpha) / 2 + float(np.sum(np.log(np.diag(root)))) + float(miss @ miss) / 2
+        value += (means.freedom * numbers[0] + spent) / 2
+        gradient = self._gradient(numbers, M, near, mirrored, D, base, l2)
+        gradient[0] += (means.freedom - spent) / 2
+        return value, gradient + miss / SPREAD
+
+    def _gradient(
+        self, numbers: Vector, M: Matrix, near: Matrix, mirrored: Matrix, D: Matrix, base: Vector, l2: float
+    ) -> Vector:
+        """Return the gradient of the likelihood of the means: -½ tr(M ∂K)."""
+        even, odd = np.exp(numbers[1]), np.exp(numbers[2])
+        along, across = float(np.sum(M * near)), float(np.sum(M * mirrored))
+        rows = np.sum(M * D, axis=1)
+        stretched = (even + odd) / 2 * near * self.square + (even - odd) / 2 * mirrored * self.mirrored
+        diagonal = np.diag(M)
+        return np.array(
+            [
+                -np.exp(numbers[0]) * float(diagonal @ (1 / self.means.counts)) / 2,
+                -even * (along + across) / 4,
+                -odd * (along - across) / 4,
+                -float(np.sum(M * stretched)) / (2 * l2) + 2 * numbers[4] * float((self.away / l2 / base) @ rows),
+                -float(np.log(base) @ rows),
+                -np.exp(2 * numbers[5]) * float(diagonal @ self.heights2),
+            ]
+        )

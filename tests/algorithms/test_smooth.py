@@ -1,0 +1,103 @@
+"""The adaptive search where the response is not quadratic: what it says, where it goes, what it does not promise."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import OptimizeResult
+
+from paraboloid import Ball, Box, minimize
+from paraboloid.algorithms import adaptive
+from paraboloid.core import Domain, Matrix, Procedure, Vector
+
+Truth = Callable[[Matrix], Vector]
+
+
+def rosenbrock(points: Matrix) -> Vector:
+    """On [-2, 2]², scaled to unit coordinates; least, 0, at (0.5, 0.5)."""
+    x, y = 2 * points[:, 0], 2 * points[:, 1]
+    return np.asarray(100 * (y - x**2) ** 2 + (1 - x) ** 2)
+
+
+def skewed(points: Matrix) -> Vector:
+    """Least at the origin, exponential on one side."""
+    return np.asarray(np.sum(np.exp(3 * points) - 3 * points - 1, axis=1))
+
+
+def search(
+    truth: Truth, domain: Domain, budget: int, seed: int, sigma: float, **options: Any
+) -> tuple[float, OptimizeResult]:
+    """Return the true regret of the answer, and the answer."""
+    rng = np.random.default_rng([seed, 1])
+
+    def noisy(points: Matrix) -> Vector:
+        return np.asarray(truth(points) + sigma * rng.standard_normal(len(points)))
+
+    result = minimize(noisy, domain, budget=budget, rng=seed, vectorized=True, **options)
+    return float(truth(result.x[None, :])[0]), result
+
+
+SQUARE = Box([(-1.0, 1.0)] * 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rosenbrock_is_found_and_no_bound_is_claimed(seed: int) -> None:
+    """The minimum of the global quadratic lies 400 above the least value; half of the noise is 5."""
+    regret, result = search(rosenbrock, SQUARE, 300, seed, sigma=10.0)
+    assert regret < 5.0
+    assert result.regret_bound == np.inf and not result.is_quadratic
+    assert "not a paraboloid" in result.message
+
+
+@pytest.mark.parametrize("domain", [SQUARE, Ball([0.0, 0.0])], ids=["box", "ball"])
+def test_a_skewed_bowl_is_better_answered_than_by_the_quadratic(domain: Domain) -> None:
+    """Sum over eight seeds, against the same search with the discrepancy forced off: its bias is 50 times its noise."""
+
+    def quadratic(where: Domain, **options: Any) -> Procedure:
+        return adaptive(where, smooth=False, **options)
+
+    ours = sum(search(skewed, domain, 200, seed, 0.1)[0] for seed in range(8))
+    off = sum(search(skewed, domain, 200, seed, 0.1, algorithm=quadratic)[0] for seed in range(8))
+    assert ours < off / 4
+
+
+def test_an_exact_quadratic_is_called_one_and_keeps_its_bound() -> None:
+    _, result = search(lambda z: np.asarray(5 * np.sum((z - 0.3) ** 2, axis=1)), SQUARE, 200, 3, sigma=0.5)
+    assert result.is_quadratic and np.isfinite(result.regret_bound) and result.lack_of_fit < np.log(50)
+
+
+def test_eps_on_a_response_without_bound_ends_and_says_so() -> None:
+    _, result = search(rosenbrock, SQUARE, 100_000, 0, sigma=10.0, eps=0.5)
+    assert result.stop_reason in ("NO_BOUND", "BUDGET_SPENT") and not result.is_quadratic
+
+
+def test_at_most_eight_rounds_and_the_whole_budget() -> None:
+    for budget in (60, 300, 2000):
+        _, result = search(rosenbrock, SQUARE, budget, 1, sigma=10.0)
+        assert result.nfev == budget and result.nit <= 8
+
+
+def test_rounds_and_batch_are_respected() -> None:
+    def batched(where: Domain, **options: Any) -> Procedure:
+        return adaptive(where, batch=16, **options)
+
+    _, result = search(rosenbrock, SQUARE, 160, 1, sigma=10.0, algorithm=batched)
+    assert result.nfev == 160 and result.nit == 10
+
+
+def test_failed_regions_are_gone_round_also_there() -> None:
+    def fails(points: Matrix) -> Vector:
+        return np.where(points[:, 0] < -0.8, np.nan, rosenbrock(points))
+
+    rng = np.random.default_rng(0)
+    result = minimize(lambda z: fails(z) + 10 * rng.standard_normal(len(z)), SQUARE, budget=300, rng=0, vectorized=True)
+    assert rosenbrock(result.x[None, :])[0] < 10.0 and result.nfail < 150
+
+
+def test_old_data_of_a_skewed_bowl_are_seen_before_the_first_round() -> None:
+    rng = np.random.default_rng(5)
+    points = rng.uniform(-1, 1, (60, 2))
+    values = skewed(points) + 0.1 * rng.standard_normal(60)
+    regret, result = search(skewed, SQUARE, 40, 5, 0.1, data=(points, values))
+    assert not result.is_quadratic and result.nfev == 40 and regret < 0.1

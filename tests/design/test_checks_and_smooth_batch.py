@@ -1,0 +1,60 @@
+"""Check points of a quadratic design, and batches where the response is not quadratic."""
+
+import numpy as np
+import pytest
+
+from paraboloid.core import Evidence, Measurements, Shape
+from paraboloid.design import next_batch, next_smooth_batch, with_checks
+from paraboloid.numerics import QuadraticFit, SmoothFit, fit_quadratic, fit_smooth
+
+
+def quadratic(shape: Shape) -> QuadraticFit:
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-0.7, 0.7, (40, 2))
+    values = np.sum((points - 0.2) ** 2, axis=1) + 0.1 * rng.standard_normal(40)
+    evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
+    return fit_quadratic(evidence, shape)
+
+
+def skewed(shape: Shape) -> SmoothFit:
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-0.7, 0.7, (60, 2))
+    values = np.sum(np.exp(3 * points) - 3 * points, axis=1) + 0.2 * rng.standard_normal(60)
+    evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
+    return fit_smooth(evidence, shape, np.zeros(2))
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_one_measurement_in_twenty_is_a_check_whatever_the_batches(shape: Shape) -> None:
+    fit, rng = quadratic(shape), np.random.default_rng(2)
+    checks = 0
+    for taken in range(40, 240, 10):
+        points, repeats = next_batch(fit, shape, 10, rng)
+        checked, counts = with_checks(points, repeats, fit, shape, taken, rng)
+        assert counts.sum() == 10 and np.all(counts > 0)
+        known = {tuple(point) for point in points}
+        checks += sum(int(n) for point, n in zip(checked, counts, strict=True) if tuple(point) not in known)
+    assert checks == 10
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+@pytest.mark.parametrize("n", [1, 7, 300])
+def test_a_smooth_batch_has_its_size_and_stays_inside(shape: Shape, n: int) -> None:
+    points, repeats = next_smooth_batch(skewed(shape), shape, n, np.random.default_rng(3))
+    assert repeats.sum() == n and len(points) <= 40
+    size = np.abs(points).max() if shape is Shape.BOX else np.linalg.norm(points, axis=1).max()
+    assert size <= 1 + 1e-12
+
+
+def test_a_smooth_batch_halves_what_is_unknown_of_the_gradient_better_than_chance() -> None:
+    fit = skewed(Shape.BOX)
+    A = np.linalg.inv(fit.curvature(fit.minimiser))
+
+    def unknown(points: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> float:
+        _, covariance = fit.expecting(points).gradient_covariance(fit.minimiser, points[:1])
+        return float(np.sum(A * covariance))
+
+    points, repeats = next_smooth_batch(fit, Shape.BOX, 60, np.random.default_rng(4))
+    chosen = unknown(np.repeat(points, repeats, axis=0))
+    anywhere = [unknown(np.random.default_rng(k).uniform(-1, 1, (60, 2))) for k in range(5)]
+    assert chosen < min(anywhere)

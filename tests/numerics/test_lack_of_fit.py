@@ -1,0 +1,88 @@
+"""The verdict "not quadratic": its false alarms over all rounds, under several noises, and what it sees."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from paraboloid import problems
+from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
+from paraboloid.numerics import fit_quadratic, lack_of_fit
+
+RUNS = 100
+
+
+def evidence_of(points: Matrix, values: Vector) -> Evidence:
+    return Evidence.empty(points.shape[1]).with_measurements(points, Measurements.from_values(values[:, None]))
+
+
+def verdict(evidence: Evidence) -> float:
+    return lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX)).log_bayes_factor
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [problems.Gaussian(), problems.StudentT(3.0), problems.Heteroscedastic()],
+    ids=["normal", "t(3)", "unequal"],
+)
+def test_a_quadratic_is_seldom_accused_in_any_of_its_rounds(noise: problems.Noise) -> None:
+    """At most 2 % of runs, the largest of three looks at growing data counted.
+
+    100 runs: a true rate of 2 % fails this once in a thousand times, and one of 18 % passes once in a thousand times.
+    """
+    accused = 0
+    for seed in range(RUNS):
+        rng = np.random.default_rng([seed, 7])
+        points = rng.uniform(-1, 1, (60, 2))
+        curvature = np.diag([300.0, 3.0])  # condition 100: the verdict must not depend on it
+        away = points - rng.uniform(-0.7, 0.7, 2)
+        values = np.sum((away @ curvature) * away, axis=1) / 2
+        values = values + np.array([noise.draw(x, 1, rng)[0] for x in points])
+        accused += max(verdict(evidence_of(points[:n], values[:n])) for n in (12, 25, 60)) > np.log(50)
+    assert stats.binom.sf(accused - 1, RUNS, 0.02) > 1e-3, f"{accused} of {RUNS} runs"
+
+
+def test_the_unit_of_the_values_and_the_quadratic_itself_do_not_matter() -> None:
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-1, 1, (40, 2))
+    values = np.exp(points[:, 0]) + 0.1 * rng.standard_normal(40)
+    found = verdict(evidence_of(points, values))
+    assert verdict(evidence_of(points, 1e6 * values)) == pytest.approx(found, abs=1e-3)
+    # A shift of the values by a quadratic changes no contrast; only the centre of the discrepancy moves a little.
+    assert verdict(evidence_of(points, values + 3 - points[:, 1])) == pytest.approx(found, abs=0.5)
+
+
+@pytest.mark.parametrize("shape", ["kink", "wave", "exponential"])
+def test_what_is_no_quadratic_is_seen(shape: str) -> None:
+    rng = np.random.default_rng(2)
+    points = rng.uniform(-1, 1, (80, 2))
+    truth = {
+        "kink": np.abs(points).sum(axis=1),
+        "wave": np.cos(3 * points).sum(axis=1),
+        "exponential": np.exp(2 * points).sum(axis=1),
+    }[shape]
+    assert verdict(evidence_of(points, truth + 0.05 * rng.standard_normal(80))) > np.log(50)
+
+
+def test_too_few_points_say_nothing() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.uniform(-1, 1, (8, 2))
+    evidence = evidence_of(points, np.exp(5 * points[:, 0]))
+    found = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX))
+    assert (found.log_bayes_factor, found.n_contrasts, found.is_sure) == (0.0, 2, False)
+
+
+def test_values_without_noise_of_an_exact_quadratic_are_no_evidence() -> None:
+    rng = np.random.default_rng(4)
+    points = rng.uniform(-1, 1, (30, 2))
+    assert verdict(evidence_of(points, np.sum(points**2, axis=1))) < np.log(50)
+
+
+def test_one_wild_value_is_no_shape() -> None:
+    """Wherever it lies: for each of 40 places the value is 30 deviations off."""
+    rng = np.random.default_rng(5)
+    points = rng.uniform(-1, 1, (40, 2))
+    values = np.sum(points**2, axis=1) + 0.1 * rng.standard_normal(40)
+    for place in range(40):
+        wild = values.copy()
+        wild[place] += 3.0
+        assert verdict(evidence_of(points, wild)) < np.log(50)
