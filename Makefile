@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SIZE ?= quick
+DEMO ?= build
 
 .PHONY: help demo test check docs reproduce comparison bench own-time clean
 
@@ -26,8 +27,8 @@ $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) --group docs
 	@touch $@
 
-demo: $(VENV)/.package ## run a simulated study and print its answer
-	$(BIN)/python examples/simulated_study.py
+demo: $(VENV)/.package ## tune a simulated process with four knobs, print the answer, write the report
+	@$(BIN)/python examples/process/demo.py "$(DEMO)"
 
 test: $(VENV)/.dev ## install everything and run every test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 # small matrices: BLAS threads only get in each other's way
@@ -56,4 +57,4 @@ own-time: $(VENV)/.package ## the search's own seconds and memory, beside CMA-ES
 	$(BIN)/python benchmarks/own_time.py
 
 clean: ## remove the virtual environment and everything built
-	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

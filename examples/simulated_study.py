@@ -1,6 +1,7 @@
 """A simulated study: tune four knobs of a noisy process with 200 measurements, and see how good the answer is.
 
-Run it with ``make demo``. The process is simulated, so that the true optimum is known and can be compared.
+Run it with ``python examples/simulated_study.py``. The process is simulated, so that the true optimum is known and can
+be compared.
 """
 
 import functools
