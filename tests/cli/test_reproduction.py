@@ -131,9 +131,22 @@ def interrupt_when_busy(arguments: list[str], parent: Path, *, whole_group: bool
         else:
             process.send_signal(signal.SIGINT)
         _, messages = process.communicate(timeout=120)
+        patience = time.monotonic() + 20
+        while is_group_alive(process.pid):
+            assert time.monotonic() < patience, "its workers were left behind"
+            time.sleep(0.05)
     finally:
         process.kill()
     return process.returncode, messages
+
+
+def is_group_alive(leader: int) -> bool:
+    """Tell whether any process of a group still runs."""
+    try:
+        os.killpg(leader, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT to another process is not Ctrl-C there")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import sys
 import time
@@ -77,3 +78,35 @@ def fork_with_a_study(path: Path) -> None:
     measure(study, study.ask())
     study.close()
     say(said, "parent done")
+
+
+def interrupt_at_any_moment(path: Path) -> None:
+    """Interrupt asking and telling 300 times; memory and file must agree after each.
+
+    In a process of its own: an interrupt that comes while Python collects garbage is printed and forgotten, and test
+    tools take that for an error. Inside numpy one may turn into another exception.
+    """
+    moments, n_interrupts = random.Random(5), 0
+
+    def interrupt(*_: object) -> None:
+        nonlocal n_interrupts
+        n_interrupts += 1
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, interrupt)
+    with make(path, budget=10_000) as study:
+        for _ in range(300):
+            before = n_interrupts
+            try:
+                signal.setitimer(signal.ITIMER_REAL, moments.uniform(1e-4, 4e-3))
+                measure(study, study.ask(2))
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+            except (Exception, KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+                if n_interrupts == before:
+                    raise
+            with Study.read(path) as reader:
+                running = [[trial.as_dict() for trial in each.trials("RUNNING")] for each in (reader, study)]
+                assert running[0] == running[1]
+                assert reader._state.sequence == study._state.sequence
+        assert n_interrupts > 100 and study.status().n_measurements > 0

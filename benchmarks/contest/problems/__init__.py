@@ -39,6 +39,7 @@ _LISTED: dict[str, Builder] = {
     **_BBOB,
 }
 _UNLISTED: dict[str, Builder] = {
+    "skewed_d3": partial(bowls.build_skewed, 3),
     "basins_d2": partial(unlisted.build_basins, 2),
     "periodic_d3": partial(unlisted.build_periodic, 3),
     "kinks_d3": partial(unlisted.build_kinks, 3),

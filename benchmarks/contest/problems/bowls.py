@@ -9,7 +9,7 @@ from contest.problem import Problem, cube, with_gaussian_noise
 from contest.truth import lowest_found
 from paraboloid.core import Matrix, Vector
 
-SIGMA_COSH, SIGMA_QUARTIC, SIGMA_LOGISTIC = 1.0, 0.5, 0.2
+SIGMA_COSH, SIGMA_QUARTIC, SIGMA_LOGISTIC, SIGMA_SKEWED = 1.0, 0.5, 0.2, 0.3
 N_ROWS, RIDGE, REACH = 40, 0.01, 4.0
 
 
@@ -26,6 +26,17 @@ def build_cosh(d: int, seed: int) -> Problem:
         return np.asarray(np.sum(np.cosh(rates * (points - centre)) - 1, axis=1))
 
     return with_gaussian_noise(f"cosh_d{d}", cube(d, -1.0, 1.0), truth, least=0.0, sigma=SIGMA_COSH)
+
+
+def build_skewed(d: int, seed: int) -> Problem:
+    """Return Σ exp(2u_i) - 2u_i - 1, u = x - c: strongly convex, steep on one side."""
+    centre = np.random.default_rng([seed, d, 4]).uniform(-0.5, 0.5, d)
+
+    def truth(points: Matrix) -> Vector:
+        u = 2 * (points - centre)
+        return np.asarray(np.sum(np.expm1(u) - u, axis=1))
+
+    return with_gaussian_noise(f"skewed_d{d}", cube(d, -1.0, 1.0), truth, least=0.0, sigma=SIGMA_SKEWED)
 
 
 def build_quartic(d: int, seed: int) -> Problem:

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -160,13 +161,22 @@ def process_pool(workers: int | None = None) -> Iterator[ProcessPoolExecutor]:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     context = multiprocessing.get_context("spawn")  # a forked child may inherit a lock of another thread
-    with ProcessPoolExecutor(workers or cores, context, _ignore_interrupts) as pool:
+    with ProcessPoolExecutor(workers or cores, context, _prepare_worker) as pool:
         yield pool
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, to the one that waits for the answers."""
+def _prepare_worker() -> None:
+    """Leave Ctrl-C, which a terminal sends to all processes, to the parent; and leave with it, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    """End this worker when its parent is gone, kill -9 included; a pool's worker would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager
