@@ -22,7 +22,7 @@ ROOMS = {
     "report": {"core", "theory", "numerics", "design"},
     "reproduction": {"core", "theory", "numerics", "algorithms", "run", "problems"},
     "web": {"core", "run", "store", "report"},
-    "integrations": {"core", "algorithms", "run"},
+    "integrations": {"core", "algorithms", "run", "minimise", "answer"},
 }
 DOORS = {"answer", "minimise", "minimize", "planning", "study"}
 """Modules at the top that a user enters by: they may import every room but those that stand before them."""

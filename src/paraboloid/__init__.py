@@ -21,6 +21,7 @@ from paraboloid.core import (
     UsageError,
 )
 from paraboloid.design import instance_limit
+from paraboloid.integrations.scipy import scipy_method
 from paraboloid.minimise import maximize, minimize
 from paraboloid.planning import Plan, plan
 from paraboloid.study import Study, Trial, TrialState
@@ -55,6 +56,7 @@ __all__ = [
     "plan",
     "problems",
     "run",
+    "scipy_method",
     "store",
     "theory",
 ]

@@ -60,6 +60,11 @@ class LackOfFit:
         Of a smooth discrepancy against none; above `SURE` the response is surely not quadratic over the whole range.
     n_contrasts
         Numbers that it rests on; with fewer than three nothing is said.
+
+    Examples
+    --------
+    >>> LackOfFit(log_bayes_factor=5.0, n_contrasts=30).is_sure, LackOfFit(2.0, 30).is_sure
+    (True, False)
     """
 
     log_bayes_factor: float

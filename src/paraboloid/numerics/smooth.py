@@ -39,7 +39,23 @@ JITTER = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothFit:
-    """The fitted function in unit coordinates; values are in units of their spread inside, and as measured outside."""
+    """The fitted function in unit coordinates; values are in units of their spread inside, and as measured outside.
+
+    Made by `fit_smooth`. ``points`` were measured, ``centre`` is where the discrepancy is smallest, ``minimiser`` the
+    answer; the other fields are the symbols above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements, Shape
+    >>> from paraboloid.numerics import fit_smooth
+    >>> z = np.linspace(-1, 1, 21)[:, None]
+    >>> y = np.exp(3 * z) - 3 * z + 0.01 * np.random.default_rng(0).standard_normal((21, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_smooth(evidence, Shape.BOX, np.array([-0.4]))
+    >>> bool(fit.value(np.zeros((1, 1)))[0] - 1 < 3 * fit.deviation(np.zeros((1, 1)))[0])
+    True
+    """
 
     points: Matrix
     centre: Vector
