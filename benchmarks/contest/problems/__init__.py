@@ -39,12 +39,12 @@ _LISTED: dict[str, Builder] = {
     **_BBOB,
 }
 _UNLISTED: dict[str, Builder] = {
-    "skewed_d3": partial(bowls.build_skewed, 3),
     "basins_d2": partial(unlisted.build_basins, 2),
     "periodic_d3": partial(unlisted.build_periodic, 3),
     "kinks_d3": partial(unlisted.build_kinks, 3),
     "edge_d4": partial(unlisted.build_edge, 4),
     "dose_d3": partial(unlisted.build_dose, 3),
+    "skewed_d3": partial(bowls.build_skewed, 3),
 }
 _QUADRATICS: dict[str, Builder] = {
     f"quad_d{d}_c{condition:g}_r{reach:g}_{noise}": partial(quadratics.build, d, condition, reach, noise)
