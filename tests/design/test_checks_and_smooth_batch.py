@@ -37,6 +37,17 @@ def test_one_measurement_in_twenty_is_a_check_whatever_the_batches(shape: Shape)
     assert checks == 10
 
 
+def test_many_checks_are_repeats_at_few_places() -> None:
+    """Memory must not grow with the number of measurements."""
+    fit, rng = quadratic(Shape.BOX), np.random.default_rng(5)
+    points, repeats = next_batch(fit, Shape.BOX, 1_000_000, rng)
+    checked, counts = with_checks(points, repeats, fit, Shape.BOX, 40, rng)
+    assert counts.sum() == 1_000_000 and len(checked) <= len(points) + 60
+    known = {tuple(point) for point in points}
+    checks = sum(int(n) for point, n in zip(checked, counts, strict=True) if tuple(point) not in known)
+    assert checks == 50_000
+
+
 @pytest.mark.parametrize("shape", list(Shape))
 @pytest.mark.parametrize("n", [1, 7, 300])
 def test_a_smooth_batch_has_its_size_and_stays_inside(shape: Shape, n: int) -> None:

@@ -17,6 +17,7 @@ __all__ = ["with_checks"]
 SHARE = 20  # one measurement in so many
 TRIED = 4  # random places, of which the most useful is taken
 LEAST_SHARE = 0.5  # of a batch stays with the design
+PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
 
 
 def with_checks(
@@ -40,15 +41,18 @@ def with_checks(
     due = min((taken + n) // SHARE - taken // SHARE, int(LEAST_SHARE * n))
     if due == 0:
         return points, repeats
-    d = points.shape[1]
-    places = fit.minimiser + rng.uniform(-1, 1, (due * TRIED, d)) * rng.uniform(0.1, 1.0, (due * TRIED, 1))
+    d, n_places = points.shape[1], min(due, PLACES)
+    places = fit.minimiser + rng.uniform(-1, 1, (n_places * TRIED, d)) * rng.uniform(0.1, 1.0, (n_places * TRIED, 1))
     places = project_onto_region(shape, places)
     phi = features(places)
     Sigma = fit.covariance
     worth = np.sum((phi @ (Sigma @ regret_weight(fit, shape) @ Sigma)) * phi, axis=1)
     worth /= fit.sigma2 + np.sum((phi @ Sigma) * phi, axis=1)
-    best = np.argmax(worth.reshape(due, TRIED), axis=1) + TRIED * np.arange(due)
+    best = np.argmax(worth.reshape(n_places, TRIED), axis=1) + TRIED * np.arange(n_places)
+    counts = np.diff(np.linspace(0, due, n_places + 1).astype(np.int64))
     left = repeats.copy()
-    for _ in range(due):
-        left[int(np.argmax(left))] -= 1  # where most repeats are, one fewer is missed least
-    return merge(np.vstack([points, places[best]]), np.concatenate([left, np.ones(due, dtype=np.int64)]))
+    for count in counts:
+        left[int(np.argmax(left))] -= count  # where most repeats are, some fewer are missed least
+    if left.min() < 0:
+        return points, repeats
+    return merge(np.vstack([points, places[best]]), np.concatenate([left, counts]))
