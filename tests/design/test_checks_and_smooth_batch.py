@@ -48,6 +48,15 @@ def test_many_checks_are_repeats_at_few_places() -> None:
     assert checks == 50_000
 
 
+def test_checks_are_taken_also_from_a_batch_of_single_measurements() -> None:
+    fit, rng = quadratic(Shape.BOX), np.random.default_rng(6)
+    points = rng.uniform(-1, 1, (2000, 2))
+    checked, counts = with_checks(points, np.ones(2000, dtype=np.int64), fit, Shape.BOX, 40, rng)
+    known = {tuple(point) for point in points}
+    checks = sum(int(n) for point, n in zip(checked, counts, strict=True) if tuple(point) not in known)
+    assert counts.sum() == 2000 and counts.min() > 0 and checks == 100
+
+
 @pytest.mark.parametrize("shape", list(Shape))
 @pytest.mark.parametrize("n", [1, 7, 300])
 def test_a_smooth_batch_has_its_size_and_stays_inside(shape: Shape, n: int) -> None:

@@ -340,7 +340,7 @@ def _smooth_answer(
     jacobian = domain.jacobian(z)
     back = np.linalg.inv(jacobian)
     regret = smooth.scale * float(np.sum(inverse * gradient_covariance)) / 2
-    _, limit = instance_limit_bounds(A, np.clip(z, -0.99, 0.99), _unit_domain(Shape.BOX, z.size))
+    _, limit = instance_limit_bounds(A, 0.99 * z, _unit_domain(domain.shape, z.size))  # a little inside the edge
     edges = np.stack([np.full(z.size, -1.0), np.full(z.size, 1.0)])
     certificate = Certificate(
         regret=regret,

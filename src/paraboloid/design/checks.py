@@ -50,9 +50,10 @@ def with_checks(
     worth /= fit.sigma2 + np.sum((phi @ Sigma) * phi, axis=1)
     best = np.argmax(worth.reshape(n_places, TRIED), axis=1) + TRIED * np.arange(n_places)
     counts = np.diff(np.linspace(0, due, n_places + 1).astype(np.int64))
-    left = repeats.copy()
-    for count in counts:
-        left[int(np.argmax(left))] -= count  # where most repeats are, some fewer are missed least
-    if left.min() < 0:
-        return points, repeats
+    left, missing = repeats.copy(), due
+    while missing:  # from where most repeats are, a twentieth at a time: there they are missed least
+        most = int(np.argmax(left))
+        step = min(missing, max(1, int(left[most]) // SHARE))
+        left[most] -= step
+        missing -= step
     return merge(np.vstack([points, places[best]]), np.concatenate([left, counts]))

@@ -1,4 +1,4 @@
-"""Whether the values are those of a quadratic over the whole range: a Bayes factor that holds over all rounds.
+"""Whether the values are those of a quadratic over the whole range: a Bayes factor.
 
 Only contrasts that vanish for every quadratic are looked at, so that neither its curvature nor its condition enters.
 Under the quadratic they are pure noise of an unknown size; otherwise a smooth discrepancy is added to them,
@@ -6,9 +6,10 @@ Under the quadratic they are pure noise of an unknown size; otherwise a smooth d
     Cov δ(x), δ(y) = s σ² a(x) a(y) exp(-|x - y|²/2l²),   a(x) = (1 + |x - x₀|²/l²)^g,
 
 which is how the remainder of a Taylor series looks. σ² is integrated out (the answer does not depend on the unit of the
-values); l, g and s are averaged over a fixed set. Under the quadratic and normal noise the mean of this Bayes factor is
-one in every round, and the chance that it is ever above K is at most 1/K (Ville's inequality): no correction for the
-number of rounds is needed, and a false alarm is revoked by later data.
+values); l, g and s are averaged over a fixed set. With x₀ and the weights given, and normal noise, the mean of this
+Bayes factor under the quadratic is one, so that it is above K with a chance of at most 1/K. Here both come from the
+data, and the set is scaled to the points of each round: then that is a guide, and no theorem. The tests measure the
+rate over rounds. A false alarm is revoked by later data.
 
 Noise is not always normal. The scatter of repeats at a point counts as noise of that point, drawn towards that of all;
 and single means farther than three standard errors from the fit are given the weight at which they are not. Smooth
@@ -37,7 +38,7 @@ from paraboloid.numerics.smooth import squared_distances
 __all__ = ["SURE", "LackOfFit", "lack_of_fit"]
 
 SURE = float(np.log(50.0))
-"""Log Bayes factor from which on the response counts as not quadratic: a false alarm in at most one run of fifty."""
+"""Log Bayes factor from which on the response counts as not quadratic: meant for a false alarm in one run of fifty."""
 
 LENGTHS = (0.3, 0.6, 1.2)  # times √d
 GROWTHS = (0.0, 0.7)
