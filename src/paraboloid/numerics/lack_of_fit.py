@@ -48,6 +48,8 @@ MOST = 300  # points that are looked at, those with most measurements
 LOCAL = 6.0  # measurements that say that the noise at a point is that of all points
 ROUNDING = 1e-9  # of the values' spread
 SURROUNDINGS = 1.5  # largest unit coordinate of a point that is looked at
+RANK = 120  # of the discrepancy: enough for what is smooth, and the time does not grow with the cube of the points
+NEGLIGIBLE = 1e-4  # of the discrepancy's variance at a point
 FAR = 3.0  # standard errors beyond which a single residual is discounted
 
 
@@ -133,30 +135,47 @@ def _log_bayes_factor(
     points: Matrix, phi: Matrix, means: Vector, weights: Vector, scatter: float, freedom: float, fit: QuadraticFit
 ) -> float:
     root = np.sqrt(weights)
-    complement = linalg.qr(phi * root[:, None], mode="full", check_finite=False)[0][:, phi.shape[1] :]
-    u = complement.T @ (root * (means - means.mean()))
-    total = len(u) + freedom
-    if float(u @ u) + scatter <= ROUNDING**2 * float(weights @ (means - means.mean()) ** 2):
+    Q = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)[0]
+    y = root * (means - means.mean())
+    left = y - Q @ (Q.T @ y)
+    left -= Q @ (Q.T @ left)  # twice is enough: what is left is small where a quadratic fits well
+    total = len(points) - phi.shape[1] + freedom
+    if float(left @ left) + scatter <= ROUNDING**2 * float(y @ y):
         return 0.0  # a quadratic fits all but exactly: what is left is rounding
     square = squared_distances(points, points)
     away = np.sum((points - fit.minimiser) ** 2, axis=1)
-    found = []
+    found: list[float] = []
     for length in LENGTHS:
         l2 = length**2 * points.shape[1]
-        R = np.exp(-square / (2 * l2))
+        C = _low_rank(np.exp(-square / (2 * l2)))
         for growth in GROWTHS:
             a = (1 + away / l2) ** growth
-            a = a / np.median(a) * root / np.sqrt(np.median(weights))
-            R_contrasts = complement.T @ (a[:, None] * R * a) @ complement
-            found += [_log_ratio(size * R_contrasts, u, scatter, total) for size in SIZES]
+            U = (a / np.median(a) * root / np.sqrt(np.median(weights)))[:, None] * C
+            U -= Q @ (Q.T @ U)
+            found += _log_ratios(U.T @ U, left @ U, float(left @ left), scatter, total)
     return float(logsumexp(found) - np.log(len(found)))
 
 
-def _log_ratio(D: Matrix, u: Vector, scatter: float, total: float) -> float:
-    """Return the log likelihood of contrasts with covariance σ²(I + D) against σ²I, σ² integrated out of both."""
-    K = D.copy()
-    K[np.diag_indices_from(K)] += 1.0
-    root = linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-    v = linalg.solve_triangular(root, u, lower=True, check_finite=False)
-    change = np.log((float(v @ v) + scatter) / (float(u @ u) + scatter))
-    return float(-np.sum(np.log(np.diag(root))) - total / 2 * change)
+def _low_rank(R: Matrix) -> Matrix:
+    """Return C with C Cᵀ = R, or the first `RANK` columns of it by pivots: R in what they span, a prior as good."""
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(R, tol=NEGLIGIBLE, lower=1)
+    columns = np.tril(factor[:, : min(rank, RANK)])
+    C = np.empty_like(columns)
+    C[pivots - 1] = columns
+    return C
+
+
+def _log_ratios(gram: Matrix, Uu: Vector, uu: float, scatter: float, total: float) -> list[float]:
+    """Return the log likelihoods of contrasts of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both.
+
+    ``gram`` is UᵀU, ``Uu`` is Uᵀu, ``uu`` is uᵀu: by Woodbury's identity nothing larger is needed.
+    """
+    found = []
+    for size in SIZES:
+        K = size * gram
+        K[np.diag_indices_from(K)] += 1.0
+        root = linalg.lapack.dpotrf(K, lower=1, overwrite_a=1)[0]
+        explained = linalg.blas.dtrsv(root, Uu, lower=1)
+        rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + scatter
+        found.append(float(-np.sum(np.log(np.diag(root))) - total / 2 * np.log(rest / (uu + scatter))))
+    return found

@@ -81,7 +81,7 @@ def _least_squares(evidence: Evidence, phi: Matrix, y: Vector) -> tuple[Vector, 
     n, p = int(counts.sum()), phi.shape[1]
     floor = 1e-24 * float(np.mean(y**2)) + 1e-300
     sigma2 = float(counts.sum() / precision.sum()) if known.all() else max(float(np.mean(y**2)), floor)
-    for _ in range(1 if known.all() else 3):  # weights and noise variance in turn, where some of both are there
+    for _ in range(3 if known.any() and not known.all() else 1):  # weights and variance in turn, where both are there
         weights = np.where(known, precision, counts / sigma2)
         M = (phi.T * weights) @ phi
         scale = 1 / np.sqrt(np.diag(M))

@@ -170,19 +170,28 @@ def _single_values(evidence: Evidence) -> _Values | None:
 
 
 def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
-    """Return Huber's estimate by reweighting, its limited residuals ψ/ψ̄' and the scale s."""
+    """Return Huber's estimate, its limited residuals ψ/ψ̄' and the scale s.
+
+    By reweighting while the steps are longer than a standard error; then by the least-squares coefficients of ψ/ψ̄'
+    (Huber and Dutter 1974), which need no new factors.
+    """
     size = np.sqrt(np.maximum(np.diag(values.inverse), 1e-300))
     p = values.phi.shape[1]
     shrunk = np.sqrt(values.n / (values.n - p))  # residuals of a fit are smaller than the noise
     smallest = ROUNDING * _median(np.abs(values.y), values.count) + 1e-300
+    moved = np.inf
     for _ in range(STEPS):
         r = values.residuals(theta)
         s = _median(np.abs(r), values.count) / 0.6745 * shrunk
         if s <= smallest:
             return theta, r, 0.0
-        following = values.reweighted(np.minimum(1.0, HUBER * s / np.maximum(np.abs(r), smallest)))
-        step, theta = following - theta, following
-        if float(np.max(np.abs(step) / size)) < TOLERANCE * s:
+        if moved < s:
+            inside = float(values.count @ (np.abs(r) <= HUBER * s)) / values.n  # more than a half: s is a median's
+            step = values.solve(np.clip(r, -HUBER * s, HUBER * s)) / inside
+        else:
+            step = values.reweighted(np.minimum(1.0, HUBER * s / np.maximum(np.abs(r), smallest))) - theta
+        theta, moved = theta + step, float(np.max(np.abs(step) / size))
+        if moved < TOLERANCE * s:
             break
     r = values.residuals(theta)
     inside = float(values.count @ (np.abs(r) <= HUBER * s)) / values.n

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from paraboloid.core import Counts, Experiment, Measurements, Vector
 from paraboloid.run.block import Objective, Tally, cut, merge, with_values
 from paraboloid.run.errors import too_many_failures
 from paraboloid.run.parallel import FAILED_AFTER, MOST_FAILED, Crew
-from paraboloid.run.worker import Job, accepts_rng
+from paraboloid.run.worker import Job, accepts_rng, generator_of
 
 __all__ = ["Measurer"]
 
@@ -62,7 +63,7 @@ class Measurer:
         self._crew = Crew(
             fun, executor, timeout=timeout, seed=seed, most_failed=None, vectorized=vectorized, bundles=True
         )
-        self._is_plain = executor is None and not accepts_rng(fun)
+        self._is_here, self._takes_rng, self._seed = executor is None, accepts_rng(fun), seed
         self._tally: Tally | None = None
         self._parts: dict[int, tuple[Counts, Measurements]] = {}
         self._n_jobs = 0
@@ -80,9 +81,13 @@ class Measurer:
         """Return the measurements of an experiment."""
         self._tally, self._parts = None, {}
         keep = experiment.needs_values or experiment.n_measurements <= KEEP
-        if self._is_plain:
+        is_single = not self._vectorized and experiment.n_measurements <= CALLS
+        if self._is_here and (is_single or not self._takes_rng):
             self._tally = Tally(experiment.points, experiment.repeats, keep_values=keep)
-            self._tally.measure(self._fun, {}, vectorized=self._vectorized)
+            if self._takes_rng:
+                self._tally.measure_singly(self._fun, self._generators())
+            else:
+                self._tally.measure(self._fun, {}, vectorized=self._vectorized)
         else:
             self._side_by_side(experiment, keep=keep)
         return self.so_far(experiment)
@@ -105,6 +110,12 @@ class Measurer:
         """Raise if so many measurements failed that going on would waste the rest."""
         if nothing_else or (self.n_calls >= FAILED_AFTER and self.n_failures > MOST_FAILED * self.n_calls):
             raise too_many_failures(self.n_failures, self.n_calls, self.last_failure)
+
+    def _generators(self) -> Iterator[np.random.Generator]:
+        """Yield the generators of the next calls: those that a crew would give to jobs of one measurement."""
+        while True:
+            self._n_jobs += 1
+            yield generator_of(self._seed, self._n_jobs - 1)
 
     def _side_by_side(self, experiment: Experiment, *, keep: bool) -> None:
         n = experiment.n_measurements

@@ -19,7 +19,18 @@ import numpy as np
 from paraboloid.core import Counts, Matrix, UsageError, frozen_array
 from paraboloid.run.block import Block, Objective, measure_block
 
-__all__ = ["Call", "Job", "Report", "accepts_rng", "answer", "answer_here", "end_process", "greet", "this_process"]
+__all__ = [
+    "Call",
+    "Job",
+    "Report",
+    "accepts_rng",
+    "answer",
+    "answer_here",
+    "end_process",
+    "generator_of",
+    "greet",
+    "this_process",
+]
 
 _LOADED = uuid.uuid4().hex  # a spawned process loads this module anew; a forked one has another process id
 
@@ -135,6 +146,15 @@ def answer(fun: Objective, jobs: tuple[Job, ...], call: Call) -> list[Report]:
     return [_answer_one(fun, job, call, worker) for job in jobs]
 
 
+def generator_of(seed: int, trial: int, attempt: int = 1) -> np.random.Generator:
+    """Return the generator that the function is given in an attempt at a trial, wherever that is.
+
+    >>> bool(generator_of(1, 7).random() == generator_of(1, 7).random() != generator_of(1, 7, attempt=2).random())
+    True
+    """
+    return np.random.default_rng([seed, trial, attempt])
+
+
 def _answer_one(fun: Objective, job: Job, call: Call, worker: str) -> Report:
     key = [call.seed, job.trial, job.attempt]
     if this_process() != call.home:
@@ -142,7 +162,7 @@ def _answer_one(fun: Objective, job: Job, call: Call, worker: str) -> Report:
         # process, threads included, the global generators are the caller's, and are left alone.
         np.random.seed(np.random.SeedSequence(key).generate_state(8))
         random.seed(repr(key))
-    rng = np.random.default_rng(key) if call.takes_rng else None
+    rng = generator_of(call.seed, job.trial, job.attempt) if call.takes_rng else None
     start = time.perf_counter()
     block = measure_block(
         fun, job.points, job.repeats, rng=rng, vectorized=call.vectorized, keep_values=job.keep_values
