@@ -84,4 +84,4 @@ own-time: $(VENV)/.package ## the search's own seconds and memory, beside CMA-ES
 	$(BIN)/python benchmarks/own_time.py
 
 clean: ## remove the virtual environment and everything built
-	rm -rf $(VENV) build docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-bench build docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

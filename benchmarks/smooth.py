@@ -5,7 +5,7 @@ Scored seeds begin at 20,000; tune on others (``--first-seed 0``). A contest tha
     python benchmarks/smooth.py run --problems smooth --budgets 200 1000 --seeds 20 --output FILE
     python benchmarks/smooth.py run --problems 'quad_d5_*' --budgets 3p 10p 1000 --solvers paraboloid --output FILE
     python benchmarks/smooth.py analyse FILE
-    python benchmarks/smooth.py verify      (bbob-noisy against the package cocoex)
+    python benchmarks/smooth.py verify      (bbob-noisy against the package cocoex, SimOpt's problems against simoptlib)
     python benchmarks/smooth.py minima      (the cached minima of the problems without a formula, found anew: minutes)
 """
 
@@ -19,9 +19,12 @@ import sys
 from pathlib import Path
 
 from contest import analysis, claims, verify
-from contest.problems import BUILDERS, GROUPS, chosen_names, circuit, inventory, network, regression
+from contest.problems import BUILDERS, GROUPS, chosen_names, circuit, controller, inventory, network, regression
 from contest.runner import is_too_slow, n_measurements, read_rows, run_tasks, tasks_of
 from contest.solvers import NAMES, named_solver
+
+SOLVERS = ["paraboloid", "cma", "bobyqa", "tpe", "one-shot"]
+"""Those of the smooth benchmark's page; everything else is in ``everything.py``."""
 
 
 def arguments_of(words: list[str] | None = None) -> argparse.Namespace:
@@ -33,7 +36,7 @@ def arguments_of(words: list[str] | None = None) -> argparse.Namespace:
         "--problems", nargs="+", default=["smooth"], help=f"names, patterns, or groups: {', '.join(GROUPS)}"
     )
     run.add_argument("--budgets", nargs="+", default=["200", "1000"], help="numbers, or multiples of p such as 3p")
-    run.add_argument("--solvers", nargs="+", default=list(NAMES), help=f"{', '.join(NAMES)}, paraboloid:NAME=VALUE,...")
+    run.add_argument("--solvers", nargs="+", default=SOLVERS, help=f"{', '.join(NAMES)}, paraboloid:NAME=VALUE,...")
     run.add_argument("--seeds", type=int, default=10, help="runs per cell (default 10)")
     run.add_argument("--first-seed", type=int, default=20_000, help="scored seeds begin at 20000; tune on others")
     run.add_argument("--processes", type=int, default=2)
@@ -54,7 +57,7 @@ def arguments_of(words: list[str] | None = None) -> argparse.Namespace:
     )
     commands.add_parser("problems", help="list every problem")
     commands.add_parser("minima", help="find the cached minima anew and print both")
-    commands.add_parser("verify", help="compare bbob-noisy here with the package cocoex")
+    commands.add_parser("verify", help="compare bbob-noisy and SimOpt's problems here with the packages")
     return parser.parse_args(words)
 
 
@@ -103,13 +106,13 @@ def main(words: list[str] | None = None) -> int:
     elif chosen.command == "analyse":
         print(tables(chosen))
     elif chosen.command == "minima":
-        for module in (circuit, network, inventory, regression):
+        for module in (circuit, network, inventory, regression, controller):
             print(f"{module.__name__}: cached {module.LEAST!r}, found {module.find_least()!r}", flush=True)
     elif chosen.command == "problems":
         print("\n".join(BUILDERS))
     else:
-        complaints = verify.compare_bbob_noisy()
-        print("\n".join(complaints) or "bbob-noisy agrees with cocoex")
+        complaints = [*verify.compare_bbob_noisy(), *verify.compare_simopt()]
+        print("\n".join(complaints) or "bbob-noisy agrees with cocoex, SimOpt's problems with simoptlib")
         return 1 if complaints else 0
     return 0
 

@@ -1,7 +1,7 @@
 """Speed and memory of the simulation driver, against numpy in the same run.
 
 Simulating Algorithm 1 should cost little more than drawing the same number of standard normals with numpy and
-averaging them; and memory must not grow with the number of samples. Run with ``make bench``.
+averaging them; and memory must not grow with the number of samples. Run with ``make throughput``.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What a contest problem is: a box, one noisy value for each point, and the true regret of an answer."""
+"""What a contest problem is: a region, one noisy value for each point, and the true regret of an answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +15,10 @@ Measure = Callable[[Matrix, np.random.Generator], Vector]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A noisy function on a box.
+    """A noisy function on a box, or on the ball that touches its sides (``is_ball``).
 
-    A solver sees only the box and what ``measure`` returns; ``regret`` is f(x) - min f over the box, for the score.
+    A solver sees only the region and what ``measure`` returns; ``regret`` is f(x) - min f over the region, for the
+    score. ``hessian`` and ``minimiser`` are there where the function is quadratic, for the limits.
     """
 
     name: str
@@ -25,6 +26,9 @@ class Problem:
     highs: Vector
     measure: Measure
     regret: Callable[[Vector], float]
+    is_ball: bool = False
+    hessian: Matrix | None = None
+    minimiser: Vector | None = None
 
     @property
     def d(self) -> int:

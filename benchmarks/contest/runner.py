@@ -1,22 +1,28 @@
 """Runs of a contest, one line of JSON each, appended as it ends: an interrupted contest goes on where it was."""
 
+import gzip
+import hashlib
 import json
-import math
+import os
 import subprocess
 import time
 import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import as_completed
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from contest.problems import named_problem
-from contest.solvers import TOO_SLOW_ABOVE, load_package, named_solver, version_of
+import paraboloid
+from contest.memory import PeakMemory
+from contest.problem import Problem
+from contest.problems import kind_of, named_problem
+from contest.solvers import fits, load_package, named_solver, slow_above, version_of
 from contest.solvers.adapter import Meter
-from paraboloid import run
+from paraboloid import run, theory
 from paraboloid.numerics import n_terms
 
 Row = dict[str, Any]
@@ -49,18 +55,40 @@ def solve_once(task: Task) -> Row:
     row: Row = {"problem": task.problem, "T": task.T, "solver": task.solver, "seed": task.seed}
     solver = named_solver(task.solver)
     load_package(task.solver)  # importing is not what is timed
-    started = time.process_time()
+    memory, started = PeakMemory(), time.process_time()
     try:
         answer = solver(meter, task.seed)
-        row["own_seconds"] = time.process_time() - started - meter.seconds
+        row["own_seconds"] = float(f"{time.process_time() - started - meter.seconds:.4g}")
+        row["peak_mb"] = memory.grown()
         if answer.z.shape != (problem.d,) or not np.all(np.isfinite(answer.z)):
             raise ValueError(f"the answer is not a point of {problem.d} numbers: {answer.z}")
         row["regret"] = problem.regret(meter.in_knobs(answer.z[None, :])[0])
+        row["start"] = float(f"{_start(task.problem, task.seed):.5g}")
         row["says"] = answer.says
-        row["x"] = [float(f"{value:.6g}") for value in answer.z]
+        if task.solver.startswith("paraboloid"):  # a file of a whole contest stays small
+            row["x"] = [float(f"{value:.6g}") for value in answer.z]
     except Exception as error:  # whatever a solver does is its result, and the contest goes on
         row["error"] = f"{type(error).__name__}: {error}"[:300]
-    return {**row, "n_evals": meter.taken, "version": version_of(task.solver)}
+    return {**row, "n_evals": meter.taken, "version": version_of(task.solver), **limits_of(problem)}
+
+
+@cache
+def _start(problem: str, seed: int) -> float:
+    """Return the regret of the centre, where most solvers start: what is lost if nothing is done."""
+    made = named_problem(problem, seed)
+    return made.regret((made.lows + made.highs) / 2)
+
+
+def limits_of(problem: Problem) -> dict[str, float]:
+    """Return what no method beats on a quadratic with unit noise: bounds of V* and, on the ball, Theorem 1's limit."""
+    if problem.hessian is None or problem.minimiser is None:
+        return {}
+    domain = paraboloid.Ball(np.zeros(problem.d)) if problem.is_ball else paraboloid.Box(problem.bounds)
+    low, high = theory.instance_limit_bounds(problem.hessian, problem.minimiser, domain)
+    found = {"v_low": low, "v_high": high}
+    if problem.is_ball:
+        found["minimax"] = theory.minimax_limit(problem.hessian)
+    return {name: float(f"{value:.5g}") for name, value in found.items()}
 
 
 def tasks_of(problems: list[str], budgets: list[str], solvers: list[str], seeds: Iterable[int]) -> Iterator[Task]:
@@ -68,7 +96,7 @@ def tasks_of(problems: list[str], budgets: list[str], solvers: list[str], seeds:
     cells = [
         (name, T)
         for name in problems
-        for T in dict.fromkeys(n_measurements(budget, named_problem(name, 0).d) for budget in budgets)
+        for T in dict.fromkeys(n_measurements(budget, kind_of(name)[0]) for budget in budgets)
     ]
     for seed in seeds:
         yield from (Task(name, T, solver, seed) for name, T in cells for solver in solvers)
@@ -76,14 +104,21 @@ def tasks_of(problems: list[str], budgets: list[str], solvers: list[str], seeds:
 
 def is_too_slow(task: Task) -> bool:
     """Return whether a solver is left out at this budget unless it is asked for."""
-    return task.T > TOO_SLOW_ABOVE.get(task.solver, math.inf)
+    return task.T > slow_above(task.solver)
+
+
+def is_fitting(task: Task) -> bool:
+    """Return whether the solver is made for a problem of this kind."""
+    d, is_quadratic = kind_of(task.problem)
+    return fits(task.solver, d, task.T, is_quadratic=is_quadratic)
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a file; a last line cut short by a crash is left out."""
+    """Return the rows of a file, also of a packed one (.gz); a last line cut short by a crash is left out."""
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    lines = text.decode().split("\n")
     return [json.loads(line) for line in lines[:-1] if line]
 
 
@@ -94,7 +129,7 @@ def run_tasks(tasks: list[Task], path: Path, *, processes: int, again: bool = Fa
         for row in read_rows(path)
         if not (again and "error" in row)
     }
-    todo, commit = [task for task in tasks if task not in done], _commit()
+    todo, made_by = [task for task in tasks if task not in done], {"commit": _commit(), "source": source_of_ours()}
     _end_last_line(path)
     with (
         run.process_pool(processes) as pool,
@@ -104,7 +139,7 @@ def run_tasks(tasks: list[Task], path: Path, *, processes: int, again: bool = Fa
         waiting = {pool.submit(solve_once, task) for task in todo}
         try:
             for future in as_completed(waiting):
-                file.write(json.dumps({**future.result(), "commit": commit}) + "\n")
+                file.write(json.dumps({**future.result(), **made_by}) + "\n")
                 file.flush()
                 advance(1)
         except KeyboardInterrupt:
@@ -121,6 +156,14 @@ def _end_last_line(path: Path) -> None:
         if whole != text:
             with path.open("r+b") as file:
                 file.truncate(len(whole))
+
+
+def source_of_ours() -> str:
+    """Return ten digits that stand for the text of the package that is measured, committed or not."""
+    folder, digest = Path(paraboloid.__file__).parent, hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(os.fsencode(path.relative_to(folder)) + path.read_bytes())
+    return digest.hexdigest()[:10]
 
 
 def _commit() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import ks_2samp
 
-from contest.problems import bbob_noisy
+from contest.problems import bbob_noisy, named_problem
 
 FARTHEST = 0.1
 """Greatest distance of two laws (Kolmogorov and Smirnov). The uniform model differs by 0.03 to 0.05: `cocoex` draws its
@@ -46,4 +46,33 @@ def compare_bbob_noisy(draws: int = 4000) -> list[str]:
         if distance > FARTHEST:
             complaints.append(f"{theirs.id}: the laws of the noise differ by {distance:.2g} at {x}")
         print(f"{theirs.id}: regret of COCO's minimum {ours.regret(best):.1g}, distance of the laws {distance:.3f}")
+    return complaints
+
+
+SIMOPT = {
+    "simopt_cntnews1": ("cntnv", "CntNVMaxProfit", -1.0),
+    "simopt_paramesti1": ("paramesti", "ParamEstiMaxLogLik", -1.0),
+    "simopt_san1": ("san", "SANLongestPath", 1.0),
+    "simopt_sscont1": ("sscont", "SSContMinCost", 1.0),
+}
+"""Our name: SimOpt's module, its class, and the sign that turns its value into ours."""
+
+
+def compare_simopt(draws: int = 2000, places: int = 3) -> list[str]:
+    """Return one complaint for each of SimOpt's problems whose values have another law here than in `simoptlib`."""
+    base, generator = importlib.import_module("simopt.problem"), importlib.import_module("mrg32k3a.mrg32k3a").MRG32k3a
+    complaints, rng = [], np.random.default_rng(0)
+    for name, (module, kind, sign) in SIMOPT.items():
+        theirs, ours = getattr(importlib.import_module(f"simopt.models.{module}"), kind)(), named_problem(name, 0)
+        for place in range(places):
+            x = rng.uniform(ours.lows, ours.highs)
+            solution = base.Solution(tuple(x), theirs)
+            streams = range(theirs.model.n_rngs)
+            solution.attach_rngs([generator(s_ss_sss_index=[place, stream, 0]) for stream in streams], copy=False)
+            theirs.simulate(solution, draws)
+            drawn = sign * solution.objectives[:, 0], ours.measure(np.tile(x, (draws, 1)), rng)
+            distance = float(ks_2samp(*drawn).statistic)
+            print(f"{name} at {np.round(x, 2)}: distance of the laws {distance:.3f}")
+            if distance > FARTHEST:
+                complaints.append(f"{name}: the laws differ by {distance:.2g} at {x}")
     return complaints

@@ -3,13 +3,24 @@
 import numpy as np
 import pytest
 from contest.problem import Problem
-from contest.problems import BUILDERS, GROUPS, bbob_noisy, chosen_names, circuit, inventory, named_problem, network
+from contest.problems import (
+    BUILDERS,
+    GROUPS,
+    bbob_noisy,
+    chosen_names,
+    circuit,
+    controller,
+    inventory,
+    named_problem,
+    network,
+    simopt_small,
+)
 from scipy import stats
 from scipy.linalg import expm
 
 NEEDS_MORE = {"svr_diabetes_d3"}
 """Left to the benchmark itself: it needs scikit-learn, which the tests do not install."""
-QUADRATICS = ["quad_d2_c1_r0_gauss", "quad_d5_c100_r0.5_t3", "quad_d10_c1000_r0.9_unequal"]
+QUADRATICS = ["quad_d2_c1_r0_gauss", "quad_d5_c100_r0.5_t3", "quad_d10_c1000_r0.9_unequal", "ball_d5_c10_r0.9_skew"]
 NAMES = [name for name in GROUPS["smooth"] if name not in NEEDS_MORE] + QUADRATICS
 UNBIASED = [name for name in NAMES if not name.startswith("bbob")]  # there the noise moves the mean, by definition
 
@@ -21,7 +32,7 @@ def some_points(problem: Problem, n: int) -> np.ndarray:
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_in_the_box_is_below_the_minimum(name: str) -> None:
     problem = named_problem(name, 3)
-    is_simulated = name.startswith("simopt")
+    is_simulated = name.startswith(("simopt_s", "pendulum"))
     assert all(problem.regret(x) >= 0 for x in some_points(problem, 5 if is_simulated else 200))
 
 
@@ -32,8 +43,9 @@ def test_the_mean_of_the_noise_is_zero(name: str) -> None:
     x, y = some_points(problem, 2)
     at_x, at_y = (problem.measure(np.tile(point, (n, 1)), rng) for point in (x, y))
     error = np.sqrt((at_x.var() + at_y.var()) / n)
-    truth_error = {"simopt_san1": np.sqrt(n / network.N_TRUTH), "simopt_sscont1": np.sqrt(n / inventory.N_TRUTH)}
-    error *= np.hypot(1, truth_error.get(name, 0.0))  # there the truth is a long average, with common random numbers
+    long_averages = {"simopt_san1": network, "simopt_sscont1": inventory, "pendulum_d3": controller}
+    if name in long_averages:
+        error *= np.hypot(1, np.sqrt(n / long_averages[name].N_TRUTH))  # there the truth is a long average
     # 6 standard errors: below 1e-8 for a normal mean; the t(3) mean of 20,000 is near to normal, below 1e-4.
     assert abs((at_x.mean() - at_y.mean()) - (problem.regret(x) - problem.regret(y))) < 6 * error
 
@@ -99,6 +111,26 @@ def test_a_steady_inventory_by_hand() -> None:
     assert inventory.simulate(np.array([[150.0, 50.0]]), demands, leads).tolist() == [100 + 2 * 100 + 36]
     # With s = 50 and S = 60: every morning 60 (50 on the first), 40 short of the demand, and 100 are ordered.
     assert inventory.simulate(np.array([[50.0, 10.0]]), demands, leads).tolist() == [4 * 40 + 2 * 100 + 36]
+
+
+def test_the_newsvendor_by_hand() -> None:
+    # Order 1, demands 0.5 and 2: pay 5, sell 0.5 or 1 at 9, salvage the other 0.5 at 1.
+    assert simopt_small.newsvendor_loss(np.ones((2, 1)), np.array([0.5, 2.0])).tolist() == [0.0, -4.0]
+
+
+def test_the_gamma_parameters_are_found_where_they_are() -> None:
+    problem = named_problem("simopt_paramesti1", 0)
+    assert problem.regret(np.array(simopt_small.TRUE_GAMMA)) < 1e-12
+    around = np.array(simopt_small.TRUE_GAMMA) + 0.1 * np.vstack([np.eye(2), -np.eye(2)])
+    assert all(problem.regret(x) > 1e-4 for x in around)
+
+
+def test_a_pendulum_without_control_falls_and_lies() -> None:
+    weak, draws = np.full((1, 3), -9.0), np.zeros((1, 1 + 2 * controller.N_STEPS))
+    draws[0, 0] = 1.0  # one push, no wind, a perfect sensor
+    held = controller.simulate(np.array([[1.8, 1.0, -1.0]]), draws)[0]
+    fallen = controller.simulate(weak, draws)[0]
+    assert held < 1 < fallen < 100 * (np.pi / 2) ** 2  # at most the cost of lying down from the start
 
 
 def test_names_groups_and_patterns() -> None:

@@ -2,22 +2,24 @@
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, partial
 
 from contest.problem import Problem
 from contest.problems import (
     bbob_noisy,
     bowls,
     circuit,
+    controller,
     inventory,
     network,
     quadratics,
     regression,
     rosenbrock,
+    simopt_small,
     unlisted,
 )
 
-__all__ = ["BUILDERS", "GROUPS", "chosen_names", "named_problem"]
+__all__ = ["BUILDERS", "GROUPS", "chosen_names", "kind_of", "named_problem"]
 
 Builder = Callable[[int], Problem]
 
@@ -35,6 +37,9 @@ _LISTED: dict[str, Builder] = {
     "vqe_tfim6_d8": circuit.build,
     "simopt_san1": network.build,
     "simopt_sscont1": inventory.build,
+    "simopt_cntnews1": simopt_small.build_newsvendor,
+    "simopt_paramesti1": simopt_small.build_gamma,
+    "pendulum_d3": controller.build,
     "svr_diabetes_d3": regression.build,
     **_BBOB,
 }
@@ -47,9 +52,12 @@ _UNLISTED: dict[str, Builder] = {
     "skewed_d3": partial(bowls.build_skewed, 3),
 }
 _QUADRATICS: dict[str, Builder] = {
-    f"quad_d{d}_c{condition:g}_r{reach:g}_{noise}": partial(quadratics.build, d, condition, reach, noise)
-    for d in (2, 5, 10)
-    for condition in (1.0, 10.0, 100.0, 1000.0)
+    f"{region}_d{d}_c{condition:g}_r{reach:g}_{noise}": partial(
+        quadratics.build, d, condition, reach, noise, is_ball=region == "ball"
+    )
+    for region in ("quad", "ball")
+    for d in (2, 5, 10, 20)
+    for condition in (1.0, 10.0, 100.0, 1000.0, 10_000.0)
     for reach in (0.0, 0.5, 0.9)
     for noise in quadratics.NOISES
 }
@@ -85,3 +93,10 @@ def chosen_names(wanted: list[str]) -> list[str]:
 def named_problem(name: str, seed: int) -> Problem:
     """Return the instance of a problem that belongs to a seed."""
     return BUILDERS[name](seed)
+
+
+@cache
+def kind_of(name: str) -> tuple[int, bool]:
+    """Return the number of knobs of a problem, and whether it is an exact quadratic."""
+    problem = named_problem(name, 0)
+    return problem.d, problem.hessian is not None

@@ -40,8 +40,9 @@ def _argument(word: str) -> tuple[str, Any]:
 
 def solve(algorithm: Callable[..., Any] | None, meter: Meter, seed: int) -> Answer:
     """Return the model minimum of `paraboloid.minimize`."""
+    domain = paraboloid.Ball(np.zeros(meter.d)) if meter.is_ball else paraboloid.Box([(-1.0, 1.0)] * meter.d)
     result = paraboloid.minimize(
-        meter.measure, [(-1.0, 1.0)] * meter.d, budget=meter.budget, algorithm=algorithm, rng=seed, vectorized=True
+        meter.measure, domain, budget=meter.budget, algorithm=algorithm, rng=seed, vectorized=True
     )
     said = {name: _plain(result.get(name)) for name in RECORDED if name in result}
     return Answer(np.asarray(result.x), {name: value for name, value in said.items() if value is not None})

@@ -1,0 +1,117 @@
+"""Words for the pages: how each solver is set and answers, and why we lose where we lose."""
+
+SETTINGS = {
+    "paraboloid": "`paraboloid.minimize` as it comes; the model's minimum",
+    "paper, paper+": (
+        "the paper's universal algorithm: as printed, and clipped around a robust centre; quadratics only, "
+        "from its least budget on"
+    ),
+    "paper-told": "the paper's Algorithm 1, told the true Hessian: no rival, shows what knowing it would buy",
+    "composite": "central composite design on the whole region, repeated, least squares; minimum of the fit",
+    "box-behnken": "Box-Behnken design (all pairs of knobs), repeated, least squares; from three knobs on",
+    "one-shot": "uniform random points of the region, least squares",
+    "sphere": "random points of the unit sphere and a tenth at the centre, least squares",
+    "sequential, sequential+": (
+        "first-order designs and steepest descent, then a second-order design there; half-width 0.3, and as tuned"
+    ),
+    "spsa, spsa+": "Spall's gains and the last iterate; tuned gains and the mean of the last half",
+    "kiefer-wolfowitz, kiefer-wolfowitz+": (
+        "a/k and c/k^¼ and the last iterate; tuned gains and the mean of the last half"
+    ),
+    "cma, cma-large, cma-noise": (
+        "start in the centre, step 0.3 of the range, no early end; the mean. Larger population as tuned; "
+        "noise handler up to 30 evaluations a point"
+    ),
+    "ngopt, ngopt+": "nevergrad's NGOpt; and told that the function is noisy. What it recommends",
+    "tbpsa, noisy-1+1": (
+        "nevergrad's TBPSA and OptimisticNoisyOnePlusOne, told that the function is noisy. What they recommend"
+    ),
+    "tpe, tpe+": "Optuna's TPE; and multivariate with 20 random trials first. Best trial",
+    "optuna-cmaes, optuna-gp": "Optuna's CMA-ES and Gaussian process (not deterministic). Best trial",
+    "skopt": "scikit-optimize's living fork, `gp_minimize` with Gaussian noise; `expected_minimum`",
+    "botorch": "qLogNoisyExpectedImprovement, 20 batches; minimum of the posterior mean (full set only)",
+    "bobyqa, bobyqa+": "Py-BOBYQA with noise on, first radius 0.3 of the range; and with means as tuned",
+    "nelder-mead, powell, cobyqa, differential-evolution": "SciPy's as they come, started in the centre; their x",
+    "the same with +": (
+        "means of several measurements as tuned, first step 0.3 of the range, restarts while there is budget"
+    ),
+    "noisyopt-compass, noisyopt-compass+": (
+        "adaptive averaging, 30 evaluations at first; and as tuned. The place where the budget ends"
+    ),
+    "noisyopt-spsa": "its own gains (a = c = 1)",
+    "astro-df": "SimOpt's ASTRO-DF, values only, independent noise; its last recommended solution",
+}
+REASONS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (
+        (
+            "bbobnoisy_f10[1379]_*",
+            "bbobnoisy_f11[68]_*",
+        ),
+        "The noise is proportional to the height, or rare, and (nearly) vanishes at the minimum: who shrinks "
+        "the steps reaches 1e-8. Seen (f101, f109): nine of ten measurements of every round are 0.25 "
+        "half-ranges or more from the answer. Supposed for the others.",
+    ),
+    (
+        (
+            "bbobnoisy_f108_*",
+            "bbobnoisy_f117_*",
+        ),
+        "COCO's uniform noise multiplies by up to 1e9, so that rare huge values hide the rest and a mean says"
+        " next to nothing. Seen (f117): the noise is estimated as 4e7, and no curvature is found. Ranks and "
+        "best values fare better.",
+    ),
+    (
+        (
+            "logis_d5",
+            "skewed_d3",
+            "simopt_paramesti1",
+            "simopt_san1",
+            "simopt_sscont1",
+        ),
+        "The shape is not told from a quadratic with so few measurements, or late, and the minimum of a fit "
+        "over the whole range is biased. Seen in all five: until then, or to the end, most measurements are "
+        "0.5 to 1.3 half-ranges from the answer, so that nothing near it could contradict the fit.",
+    ),
+    (
+        ("simopt_cntnews1",),
+        "One knob. Seen: nearly all measurements are at -1, 0 and 1, which any parabola fits, so the bend of "
+        "this cost is not noticed; the answer is the edge of the range, with a bound of 0.",
+    ),
+    (
+        (
+            "vqe_tfim6_d8",
+            "pendulum_d3",
+        ),
+        "The shape is recognised, and yet the answer is not the best place that was measured. Seen (circuit):"
+        " more than half of the last round's values are below the true value of the answer; (pendulum): the "
+        "answer is worse than the centre.",
+    ),
+    (
+        ("periodic_d3",),
+        "Seen: the search closes in to 0.1 half-ranges after 200 of 1000 measurements and stays there. "
+        "Supposed: that is too near for this noise.",
+    ),
+    (
+        (
+            "edge_d4",
+            "kinks_d3",
+            "dose_d3",
+            "svr_diabetes_d3",
+            "rosen_*",
+            "basins_d2",
+            "cosh_d5",
+            "quart_d5",
+        ),
+        "Not looked into. Supposed: a wall, a kink, a plateau or a curved valley is not what a quadratic with"
+        " a smooth discrepancy describes; where the function is symmetric (cosh, quartic), a global quadratic"
+        " is not biased and closing in gains nothing.",
+    ),
+    (
+        (
+            "quad_*",
+            "ball_*",
+        ),
+        "Exact quadratics: a classical design can be as good where it happens to be near to the optimal one.",
+    ),
+)
+"""(patterns of problem names, what is known). *Seen* is what the trace of one run on the tuning seed 500 shows."""
