@@ -21,7 +21,7 @@ ROOMS = {
     "problems": {"core"},
     "report": {"core", "theory", "numerics", "design"},
     "reproduction": {"core", "theory", "numerics", "algorithms", "run", "problems"},
-    "web": {"core", "run", "store", "report"},
+    "web": {"core", "store", "report", "study"},
     "integrations": {"core", "algorithms", "run", "minimise", "answer"},
 }
 DOORS = {"answer", "minimise", "minimize", "planning", "study"}
@@ -30,8 +30,8 @@ OPEN = {"__init__", "__main__", "cli"}
 """Files at the top that may import everything."""
 
 STEPS_ARE_DRIVEN_IN = "run"
-MAY_IMPORT_LATE = {"report", "reproduction", "integrations"}
-OPTIONAL_PACKAGES = {"jinja2", "matplotlib", "optuna"}
+MAY_IMPORT_LATE = {"report", "reproduction", "integrations", "web"}
+OPTIONAL_PACKAGES = {"jinja2", "matplotlib", "optuna", "starlette", "uvicorn"}
 CORE_PACKAGES = {"numpy"}
 STANDARD_ONLY_ELSEWHERE = {"numpy", "scipy", "click", "rich"} | OPTIONAL_PACKAGES
 

@@ -2,7 +2,7 @@
 
 import click
 
-from paraboloid.cli import doctor, init, planning, report, reproduction, run, sheets, status
+from paraboloid.cli import doctor, init, planning, report, reproduction, run, serve, sheets, status
 
 __all__ = ["main"]
 
@@ -26,6 +26,7 @@ for command in (
     report.report_command,
     reproduction.reproduce_command,
     run.run_command,
+    serve.serve_command,
     sheets.ask_command,
     sheets.export_command,
     sheets.import_command,
