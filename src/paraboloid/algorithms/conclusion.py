@@ -8,6 +8,7 @@ import numpy as np
 from paraboloid.algorithms.model import Model, modelled
 from paraboloid.core import (
     Ball,
+    Box,
     Certificate,
     Domain,
     Estimate,
@@ -210,7 +211,9 @@ def _outliers(limited: Limited) -> tuple[str, ...]:
 
 
 def _named(direction: Vector, domain: Domain) -> str:
-    """Return a direction of unit coordinates in knob units, its largest parts first."""
-    moves = np.diag(domain.jacobian(np.zeros(domain.dimension))) * direction
+    """Return a direction of unit coordinates in knob units, a log knob's by its factor, its largest parts first."""
+    here, there = domain.from_unit(np.stack([np.zeros(domain.dimension), direction]))
+    is_log = [knob.log for knob in domain.knobs] if isinstance(domain, Box) else [False] * domain.dimension
     order = [k for k in np.argsort(-np.abs(direction)) if abs(direction[k]) > 0.2]
-    return ", ".join(f"{domain.names[k]} {moves[k]:+.3g}" for k in order)
+    moves = [f"×{there[k] / here[k]:.3g}" if is_log[k] else f"{there[k] - here[k]:+.3g}" for k in order]
+    return ", ".join(f"{domain.names[k]} {move}" for k, move in zip(order, moves, strict=True))

@@ -80,6 +80,8 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     fit, weighted, limited = _fitted(evidence, shape)
     if not smooth:
         return Model(fit, weighted, limited, None, None, window, shape)
+    if limited.is_exact:
+        evidence = limited.evidence
     lack = lack_of_fit(evidence, fit)
     closed = close_in(evidence, fit, shape, lack.log_bayes_factor)
     if closed is not None:

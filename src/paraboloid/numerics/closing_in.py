@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
-from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms
+from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, upper_triangle
 
 __all__ = ["Closed", "Window", "close_in", "n_low"]
 
@@ -41,7 +41,9 @@ NEARER = 2.0  # a window must be lower than what was measured by this factor
 SAFE = 4.0  # times the expected regret: the height within which the minimiser is looked for
 LEVEL = 30.0  # times the greatest height: so high that the noise is the same everywhere
 FINER = 4.0  # the height at which both parts of the noise are equal is lowered by this factor at a time
+TIE = 0.01  # in log likelihood
 PATIENCE = 6  # steps without a gain
+NEAR = 16.0  # times a height: what is measured below says something of the noise at that height
 STEPS = 60
 TURNS = 3
 REACH = 3.0  # in window radii: what lies farther away is used only while there is too little
@@ -49,6 +51,7 @@ ENOUGH = 4  # times p measurements are enough
 TAILS = 3.0  # degrees of freedom of the tails that are thought possible
 SIZES = np.geomspace(1e-8, 10.0, 46)
 ROUNDING = 1e-12  # of the values' spread
+FINEST = 1e-14  # of the values' spread: lower than that numbers do not reach
 SMALLEST = 1e-250
 FAR = 2.0  # standard errors beyond which a mean loses weight
 
@@ -89,6 +92,44 @@ class Window:
         reach = max(REACH, float(away[order[min(enough, len(order) - 1)]]))
         return _rows(evidence, local, (away <= reach) & (evidence.counts > 0))
 
+    def pulled_back(self, fit: QuadraticFit) -> QuadraticFit:
+        """Return the same quadratic, fitted in the window's coordinates, in unit coordinates.
+
+        Its values, covariances and minimiser are the same ones. Far from the window's centre it extrapolates; and
+        rounding of coefficients of the domain's size hides what is tiny in a tiny window: evaluate it there.
+
+        >>> import numpy as np
+        >>> fit = QuadraticFit(np.array([1.0, 0.0, 2.0]), np.eye(3), 1.0, 9.0, np.zeros(1))  # 1 + w²
+        >>> back = Window(np.array([0.5]), np.array([[0.1]])).pulled_back(fit)  # 1 + 100 (z - ½)²
+        >>> back.theta.round(9), back.minimiser
+        (array([  26., -100.,  200.]), array([0.5]))
+        """
+        A = self._feature_map()
+        covariance = A.T @ fit.covariance @ A
+        return replace(
+            fit,
+            theta=A.T @ fit.theta,
+            covariance=(covariance + covariance.T) / 2,
+            minimiser=self.from_local(fit.minimiser[None, :])[0],
+        )
+
+    def _feature_map(self) -> Matrix:
+        """Return A, shape (p, p), with φ(w) = A φ(z) for w = B(z - c), B the inverse of ``spread``."""
+        d = self.centre.size
+        B = np.linalg.inv(self.spread)
+        g = B @ self.centre
+        i, j = upper_triangle(d)
+        half = np.where(i == j, 0.5, 1.0)[:, None]
+        A = np.zeros((n_terms(d), n_terms(d)))
+        A[0, 0] = 1.0
+        A[1 : d + 1, 0] = -g
+        A[1 : d + 1, 1 : d + 1] = B
+        # w_i w_j = (B_i·z - g_i)(B_j·z - g_j); its coefficient of z_k z_l, or of ½z_k², is B_ik B_jl + B_il B_jk.
+        A[d + 1 :, 0] = half[:, 0] * g[i] * g[j]
+        A[d + 1 :, 1 : d + 1] = -half * (g[j, None] * B[i] + g[i, None] * B[j])
+        A[d + 1 :, d + 1 :] = half * (B[i][:, i] * B[j][:, j] + B[i][:, j] * B[j][:, i])
+        return A
+
 
 def _rows(evidence: Evidence, points: Matrix, rows: npt.NDArray[np.bool_]) -> Evidence:
     return Evidence(
@@ -103,7 +144,18 @@ def _rows(evidence: Evidence, points: Matrix, rows: npt.NDArray[np.bool_]) -> Ev
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closed:
-    """A window, what was measured in and about it in its coordinates, weighed by variance, and the fit to it."""
+    """A window, what was measured in and about it in its coordinates, weighed by variance, and the fit to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(z**2))
+    >>> window = Window(np.zeros(1), np.eye(1))
+    >>> Closed(window, evidence, fit_quadratic(evidence, Shape.BALL)).window.is_everything
+    True
+    """
 
     window: Window
     evidence: Evidence
@@ -132,7 +184,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     heights = _heights(fit, measured)
     edge = float(np.average(heights, weights=np.minimum(measured.counts, 10)))
     spread = float(np.ptp(measured.means))
-    if not _squares(measured, fit)[0].max() > (ROUNDING * spread) ** 2:
+    if not _squares(measured, fit)[0].max() > (ROUNDING * spread) ** 2 or not heights.max() > 0:
         return None  # without noise there is nothing to get away from
     plain = _likelihood(np.ones(len(heights)), *_squares(measured, fit))
     if not _looks_worth(measured, fit, heights, plain):
@@ -140,11 +192,17 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     height, waited, step = float(heights.max()), 0, 0
     begin = _State(Window(np.zeros(d), np.eye(d)), measured, fit, np.inf, 0.0, plain[1] / (LEVEL * height) ** 2)
     best = state = level = _finer(measured, begin, LEVEL * height, shape)  # the same everywhere
-    while waited < PATIENCE and step < STEPS and height > _regret(state.fit):
+    is_seen = True  # whether the data tell where the noise ceases to fall
+    while waited < PATIENCE and step < STEPS and height > max(_regret(state.fit), FINEST * spread):
         state = _finer(measured, state, height, Shape.BALL)
-        best, waited = (state, 0) if state.likelihood > best.likelihood else (best, waited + 1)
+        low = int(measured.counts[_heights(state.fit, state.evidence) <= NEAR * height].sum())
+        is_seen = low > 2 * d
+        if is_seen or low == 0:  # a few would not tell, and the fit would follow them
+            best, waited = (state, 0) if state.likelihood > best.likelihood + TIE else (best, waited + 1)
+        if not is_seen:
+            break
         height, step = height / FINER, step + 1
-    target = max(best.height, SAFE * _regret(best.fit))
+    target = max(best.height if is_seen and waited else 0.0, SAFE * _regret(best.fit))
     if best.likelihood - level.likelihood < max(SURE, rival) or not target < edge / NEARER:
         return None
     window = _window(best.window, best.fit, target)
@@ -183,7 +241,7 @@ def _looks_worth(measured: Evidence, fit: QuadraticFit, heights: Vector, plain: 
     if float(np.median(np.repeat(heights, measured.counts))) < float(heights.max()) / DEEP:
         return True
     squares = _squares(measured, fit)
-    middle = float(np.median(heights))
+    middle = max(float(np.median(heights)), ROUNDING * float(heights.max()))
     return any(_likelihood((middle / f) ** 2 + heights**2, *squares)[0] - plain[0] > WORTH for f in (1.0, 4.0, 16.0))
 
 
@@ -237,6 +295,8 @@ def _squares(evidence: Evidence, fit: QuadraticFit) -> tuple[Vector, Vector]:
     n = evidence.counts.astype(np.float64)
     phi = features(evidence.points)
     variance = np.where(evidence.precision > 0, n / np.maximum(evidence.precision, 1e-300), fit.sigma2)
-    leverage = np.clip(n * np.sum((phi @ fit.covariance) * phi, axis=1) / variance, 0.0, 0.95)
+    leverage = np.clip(n * np.sum((phi @ fit.covariance) * phi, axis=1) / variance, 0.0, 1 - 1e-6)
     weight = (n - leverage) / 2
-    return (evidence.scatter + n * (evidence.means - phi @ fit.theta) ** 2) / (2 * weight), weight
+    squares = (evidence.scatter + n * (evidence.means - phi @ fit.theta) ** 2) / (2 * weight)
+    # The total must be the same for all fits that are compared, else the unit of the values would have a say.
+    return squares, weight * max(float(n.sum()) - phi.shape[1], 1.0) / (2 * float(weight.sum()))

@@ -67,7 +67,7 @@ class LackOfFit:
 
     Examples
     --------
-    >>> LackOfFit(log_bayes_factor=5.0, n_contrasts=30).is_sure, LackOfFit(2.0, 30).is_sure
+    >>> LackOfFit(log_bayes_factor=6.0, n_contrasts=30).is_sure, LackOfFit(2.0, 30).is_sure
     (True, False)
     """
 
