@@ -7,6 +7,7 @@ from scipy import stats
 from paraboloid import problems
 from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
 from paraboloid.numerics import fit_quadratic, lack_of_fit
+from paraboloid.numerics.lack_of_fit import SURE
 
 RUNS = 100
 
@@ -37,7 +38,7 @@ def test_a_quadratic_is_seldom_accused_in_any_of_its_rounds(noise: problems.Nois
         away = points - rng.uniform(-0.7, 0.7, 2)
         values = np.sum((away @ curvature) * away, axis=1) / 2
         values = values + np.array([noise.draw(x, 1, rng)[0] for x in points])
-        accused += max(verdict(evidence_of(points[:n], values[:n])) for n in (12, 25, 60)) > np.log(50)
+        accused += max(verdict(evidence_of(points[:n], values[:n])) for n in (12, 25, 60)) > SURE
     assert stats.binom.sf(accused - 1, RUNS, 0.02) > 1e-3, f"{accused} of {RUNS} runs"
 
 
@@ -60,7 +61,7 @@ def test_what_is_no_quadratic_is_seen(shape: str) -> None:
         "wave": np.cos(3 * points).sum(axis=1),
         "exponential": np.exp(2 * points).sum(axis=1),
     }[shape]
-    assert verdict(evidence_of(points, truth + 0.05 * rng.standard_normal(80))) > np.log(50)
+    assert verdict(evidence_of(points, truth + 0.05 * rng.standard_normal(80))) > SURE
 
 
 def test_too_few_points_say_nothing() -> None:
@@ -74,7 +75,7 @@ def test_too_few_points_say_nothing() -> None:
 def test_values_without_noise_of_an_exact_quadratic_are_no_evidence() -> None:
     rng = np.random.default_rng(4)
     points = rng.uniform(-1, 1, (30, 2))
-    assert verdict(evidence_of(points, np.sum(points**2, axis=1))) < np.log(50)
+    assert verdict(evidence_of(points, np.sum(points**2, axis=1))) < SURE
 
 
 def test_one_wild_value_is_no_shape() -> None:
@@ -85,4 +86,4 @@ def test_one_wild_value_is_no_shape() -> None:
     for place in range(40):
         wild = values.copy()
         wild[place] += 3.0
-        assert verdict(evidence_of(points, wild)) < np.log(50)
+        assert verdict(evidence_of(points, wild)) < SURE

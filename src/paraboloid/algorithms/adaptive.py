@@ -22,13 +22,12 @@ from typing import SupportsIndex
 
 import numpy as np
 
+from paraboloid.algorithms.conclusion import conclude
+from paraboloid.algorithms.model import Model, modelled
 from paraboloid.algorithms.rounds import ROUNDS, default_rounds, even_round, round_size, round_size_for_accuracy
 from paraboloid.core import (
-    Ball,
-    Certificate,
     Counts,
     Domain,
-    Estimate,
     Evidence,
     Experiment,
     Knob,
@@ -43,36 +42,14 @@ from paraboloid.core import (
     check_positive,
     measure,
 )
-from paraboloid.design import (
-    Quality,
-    assess,
-    away_from_failures,
-    merge,
-    next_batch,
-    next_smooth_batch,
-    pilot,
-    with_checks,
-    without_bound,
-)
-from paraboloid.numerics import (
-    LackOfFit,
-    Limited,
-    QuadraticFit,
-    SmoothFit,
-    fit_quadratic,
-    fit_saddle,
-    fit_smooth,
-    lack_of_fit,
-    limit_tails,
-    n_terms,
-    weigh_by_variance,
-)
-from paraboloid.theory import instance_limit_bounds
+from paraboloid.design import assess, away_from_failures, merge, next_batch, next_smooth_batch, pilot, with_checks
+from paraboloid.numerics import n_low, n_terms, project_onto_region
 
-__all__ = ["adaptive", "conclude", "propose"]
+__all__ = ["adaptive", "propose"]
 
 LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
 VOUCHING = 8  # contrasts that must speak for a quadratic before a search ends on the word of its bound
+LOW_ONES = 5  # measurements near the minimum that are enough to see whether the noise is smaller there
 PATIENCE = 50  # times p measurements without any bound, after which such a search gives up
 
 
@@ -174,7 +151,7 @@ def _adaptive(c: Constants) -> Procedure:
     for k in range(c.rounds):
         taken = evidence.n_attempts - start
         is_last = k == c.rounds - 1 and c.budget < LARGEST_BUDGET
-        model = None if evidence.n_measurements == 0 else _modelled(evidence, c.domain.shape, c.smooth)
+        model = None if evidence.n_measurements == 0 else modelled(evidence, c.domain.shape, c.smooth)
         n = c.budget - taken if is_last else _round_size(taken, c, k, model)
         points, repeats = _proposed(evidence, model, n, shape=c.domain.shape, seed=c.seed)
         experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
@@ -196,13 +173,13 @@ def _concluded(evidence: Evidence, c: Constants, status: Status) -> Result:
     return conclude(evidence, c.domain, confidence=c.confidence, status=status, smooth=c.smooth)
 
 
-def _round_size(taken: int, c: Constants, k: int, model: "Model | None") -> int:
+def _round_size(taken: int, c: Constants, k: int, model: Model | None) -> int:
     """Return how many measurements round k takes."""
     left, d = c.budget - taken, c.domain.dimension
     if c.batch is not None:
         return min(c.batch, left)
     if c.eps is None:
-        if taken and model is not None and model.smooth is not None:
+        if taken and model is not None and not model.is_plain:
             return even_round(taken, budget=c.budget, rounds=c.rounds - k)
         return round_size(taken, d=d, budget=c.budget, rounds=c.planned)
     bound = np.inf if model is None or taken <= 2 * d else _bound_of(model, c)
@@ -210,39 +187,13 @@ def _round_size(taken: int, c: Constants, k: int, model: "Model | None") -> int:
 
 
 def _regret_bound(evidence: Evidence, c: Constants) -> float:
-    return _bound_of(_modelled(evidence, c.domain.shape, c.smooth), c)
+    return _bound_of(modelled(evidence, c.domain.shape, c.smooth), c)
 
 
-def _bound_of(model: "Model", c: Constants) -> float:
-    if model.smooth is not None or (model.lack is not None and model.lack.n_contrasts < VOUCHING):
+def _bound_of(model: Model, c: Constants) -> float:
+    if not model.is_plain or (model.lack is not None and model.lack.n_contrasts < VOUCHING):
         return np.inf
-    return assess(model.fit, model.evidence, c.domain.shape, c.confidence).regret_bound
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Model:
-    """What is believed of the response: a quadratic, and where it surely is none a discrepancy on top of it."""
-
-    fit: QuadraticFit
-    evidence: Evidence
-    limited: Limited
-    lack: LackOfFit | None
-    smooth: SmoothFit | None
-
-
-def _modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
-    fit, weighted, limited = _fitted(evidence, shape)
-    lack = lack_of_fit(evidence, fit) if smooth else None
-    is_sure = lack is not None and lack.is_sure
-    return Model(fit, weighted, limited, lack, fit_smooth(evidence, shape, fit.minimiser) if is_sure else None)
-
-
-def _fitted(evidence: Evidence, shape: Shape) -> tuple[QuadraticFit, Evidence, Limited]:
-    """Return the fit, and the evidence as it was fitted: tails limited, weighted by variance, where that is safe."""
-    limited = limit_tails(evidence, shape)
-    fit = fit_quadratic(limited.evidence, shape)
-    weighted = weigh_by_variance(limited.evidence, fit)
-    return (fit if weighted is limited.evidence else fit_quadratic(weighted, shape)), weighted, limited
+    return assess(model.fit, model.evidence, model.shape, c.confidence).regret_bound
 
 
 def propose(
@@ -257,7 +208,7 @@ def propose(
     >>> points.shape, int(repeats.sum())
     ((5, 2), 5)
     """
-    model = None if evidence.n_measurements == 0 else _modelled(evidence, shape, smooth)
+    model = None if evidence.n_measurements == 0 else modelled(evidence, shape, smooth)
     return _proposed(evidence, model, n, shape=shape, seed=seed, pending=pending)
 
 
@@ -270,143 +221,14 @@ def _proposed(
         beginning = pilot(shape, d, len(waiting) + n, np.random.default_rng([seed, evidence.n_attempts]))
         return merge(beginning[len(waiting) :], np.ones(n, dtype=np.int64))
     rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
+    expected = model.window.to_local(waiting)
     if model.smooth is not None:
-        points, repeats = next_smooth_batch(model.smooth.expecting(waiting), shape, n, rng)
-        return away_from_failures(points, evidence, model.smooth.minimiser), repeats
-    points, repeats = next_batch(model.fit.expecting(waiting), shape, n, rng)
-    if model.lack is not None:
-        points, repeats = with_checks(points, repeats, model.fit, shape, evidence.n_attempts + len(waiting), rng)
-    return away_from_failures(points, evidence, model.fit.minimiser), repeats
-
-
-def conclude(
-    evidence: Evidence,
-    domain: Domain,
-    *,
-    confidence: float = 0.95,
-    status: Status = Status.BUDGET_SPENT,
-    smooth: bool = True,
-) -> Result:
-    """Return the answer from all evidence, with its certificate; a pure function of its arguments.
-
-    >>> from paraboloid.core import Box, Measurements
-    >>> import numpy as np
-    >>> z = np.linspace(-1, 1, 9)[:, None]
-    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values((z - 0.5) ** 2))
-    >>> conclude(evidence, Box([(0, 4)])).x.round(2)
-    array([3.])
-    """
-    d = domain.dimension
-    if evidence.n_measurements == 0:
-        raise UsageError("no measurement gave a value, so there is no answer. See why they failed, and try again.")
-    model = _modelled(evidence, domain.shape, smooth)
-    if model.smooth is not None and model.lack is not None:
-        return _smooth_answer(model.smooth, model.lack, model.limited, domain, confidence, status)
-    fit, evidence, limited = model.fit, model.evidence, model.limited
-    _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, d))
-    quality = assess(fit, evidence, domain.shape, confidence)
-    saddle = fit_saddle(evidence, domain.shape)
-    if saddle is not None:
-        fit, quality = saddle, without_bound(saddle, quality)
-    jacobian = domain.jacobian(fit.minimiser)
-    inverse = np.linalg.inv(jacobian)
-    certificate = Certificate(
-        regret=quality.regret,
-        regret_bound=quality.regret_bound,
-        confidence=confidence,
-        x_ci=domain.from_unit(quality.z_interval.T).T,
-        fun=fit.value(fit.minimiser),
-        fun_se=quality.value_se,
-        hess_eig=quality.eigenvalues,
-        hess_eig_se=quality.eigenvalue_se,
-        sigma=math.sqrt(fit.sigma2),
-        regret_unit=fit.sigma2 * limit,
-        caveats=(*_caveats(fit, quality, domain), *_outliers(limited)),
-        lack_of_fit=None if model.lack is None else model.lack.log_bayes_factor,
-    )
-    x = domain.from_unit(fit.minimiser)
-    covariance = jacobian @ quality.z_covariance @ jacobian.T
-    return Result(Estimate(x, covariance), status, inverse.T @ fit.hessian @ inverse, certificate)
-
-
-def _smooth_answer(
-    smooth: SmoothFit, lack: LackOfFit, limited: Limited, domain: Domain, confidence: float, status: Status
-) -> Result:
-    """Return the answer where the response is not quadratic: no bound is known for it, and none is given."""
-    z = smooth.minimiser
-    A = smooth.curvature(z)
-    _, gradient_covariance = smooth.gradient_covariance(z, z[None, :])
-    inverse = np.linalg.inv(A)
-    jacobian = domain.jacobian(z)
-    back = np.linalg.inv(jacobian)
-    regret = smooth.scale * float(np.sum(inverse * gradient_covariance)) / 2
-    _, limit = instance_limit_bounds(A, 0.99 * z, _unit_domain(domain.shape, z.size))  # a little inside the edge
-    edges = np.stack([np.full(z.size, -1.0), np.full(z.size, 1.0)])
-    certificate = Certificate(
-        regret=regret,
-        regret_bound=np.inf,
-        confidence=confidence,
-        x_ci=domain.from_unit(edges).T,
-        fun=float(smooth.value(z[None, :])[0]),
-        fun_se=float(smooth.deviation(z[None, :])[0]),
-        hess_eig=np.asarray(smooth.scale * np.linalg.eigvalsh(smooth.derivatives(z)[2]), dtype=np.float64),
-        hess_eig_se=np.full(z.size, np.nan),
-        sigma=smooth.scale * math.sqrt(smooth.sigma2),
-        regret_unit=smooth.scale * smooth.sigma2 * limit,
-        caveats=(_not_quadratic(lack), *_outliers(limited)),
-        lack_of_fit=lack.log_bayes_factor,
-        is_quadratic=False,
-    )
-    covariance = jacobian @ inverse @ gradient_covariance @ inverse @ jacobian.T
-    return Result(Estimate(domain.from_unit(z), covariance), status, smooth.scale * back.T @ A @ back, certificate)
-
-
-def _not_quadratic(lack: LackOfFit) -> str:
-    odds = math.exp(min(lack.log_bayes_factor, 60.0))
-    return (
-        f"the response is not a paraboloid over the whole range (odds {odds:.2g} to 1): it was measured ever nearer to "
-        f"the best setting and fitted with a smooth correction; for such an answer no bound can be given. For one, "
-        f"search a smaller range about it."
-    )
-
-
-def _unit_domain(shape: Shape, d: int) -> Domain:
-    return as_domain([(-1.0, 1.0)] * d) if shape is Shape.BOX else Ball(np.zeros(d))
-
-
-def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain) -> tuple[str, ...]:
-    """Return what stands against the answer, each with what to do."""
-    found = []
-    z = fit.minimiser
-    size = np.abs(z) if domain.shape is Shape.BOX else np.full(1, np.linalg.norm(z))
-    if np.any(size >= 1 - 1e-9):
-        held = (
-            [name for name, at in zip(domain.names, np.abs(z), strict=True) if at >= 1 - 1e-9]
-            if domain.shape is Shape.BOX
-            else ["the ball"]
-        )
-        found.append(f"the best setting lies at the edge of {', '.join(held)}; widen or move that range and go on.")
-    for k in np.flatnonzero(quality.is_flat):
-        found.append(
-            f"no curvature was seen along {_named(quality.directions[:, k], domain)}: the value is flat there, or has "
-            f"no minimum; measure more, or hold one of these knobs fixed."
-        )
-    if not np.isfinite(quality.regret_bound) and not found:
-        found.append("too few measurements for a bound; measure more.")
-    return tuple(found)
-
-
-def _outliers(limited: Limited) -> tuple[str, ...]:
-    """Return a sentence about values far from all others, if there are any."""
-    if not limited.n_far:
-        return ()
-    far = "1 value lies" if limited.n_far == 1 else f"{limited.n_far} values lie"
-    done = "its effect was" if limited.n_far == 1 else "their effect was"
-    return (f"{far} far from the fit ({done} limited to {limited.weight:.0%}); look whether something went wrong.",)
-
-
-def _named(direction: np.ndarray[tuple[int], np.dtype[np.float64]], domain: Domain) -> str:
-    """Return a direction of unit coordinates in knob units, its largest parts first."""
-    moves = np.diag(domain.jacobian(np.zeros(domain.dimension))) * direction
-    order = [k for k in np.argsort(-np.abs(direction)) if abs(direction[k]) > 0.2]
-    return ", ".join(f"{domain.names[k]} {moves[k]:+.3g}" for k in order)
+        points, repeats = next_smooth_batch(model.smooth.expecting(expected), model.shape, n, rng)
+    else:
+        points, repeats = next_batch(model.fit.expecting(expected), model.shape, n, rng)
+        if model.lack is not None:
+            taken = evidence.n_attempts + len(waiting)
+            missing = max(0, LOW_ONES - n_low(model.evidence, model.fit))
+            points, repeats = with_checks(points, repeats, model.fit, model.shape, taken, rng, missing)
+    there = project_onto_region(shape, model.window.from_local(points))
+    return away_from_failures(there, evidence, model.minimiser), repeats

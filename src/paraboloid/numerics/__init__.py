@@ -1,6 +1,7 @@
 """Exact pieces of numerical work: projections and minimisers on the ball, truncated and quantised means."""
 
 from paraboloid.numerics.ball import minimise_on_ball, project_onto_ball
+from paraboloid.numerics.closing_in import Closed, Window, close_in, n_low
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.order import OrderEffect, order_effect
@@ -25,6 +26,7 @@ from paraboloid.numerics.variance import weigh_by_variance
 __all__ = [
     "AS_PRINTED",
     "CENTRED",
+    "Closed",
     "LackOfFit",
     "Limited",
     "OrderEffect",
@@ -33,6 +35,8 @@ __all__ = [
     "Quantiser",
     "SmoothFit",
     "Truncation",
+    "Window",
+    "close_in",
     "features",
     "fit_least_squares",
     "fit_quadratic",
@@ -45,6 +49,7 @@ __all__ = [
     "median_of_means",
     "minimise_on_ball",
     "minimise_on_region",
+    "n_low",
     "n_terms",
     "order_effect",
     "project_onto_ball",

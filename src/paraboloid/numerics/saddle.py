@@ -9,11 +9,13 @@ from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.ball import minimise_on_ball
 from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features, n_terms
+from paraboloid.numerics.region import minimise_on_region
 
 __all__ = ["fit_least_squares", "fit_saddle"]
 
 DOWNWARD = 3.0  # standard errors by which an eigenvalue must be negative
 STARTS = 64
+TURNS = 3  # of coordinate descent, which finds the edges, and exact steps between them
 
 
 def fit_saddle(evidence: Evidence, shape: Shape) -> QuadraticFit | None:
@@ -96,13 +98,30 @@ def _least_squares(evidence: Evidence, phi: Matrix, y: Vector) -> tuple[Vector, 
 
 
 def lowest_in_box(H: Matrix, b: Vector) -> Vector:
-    """Return the lowest point of the box that coordinate descent finds from many corners and the centre."""
+    """Return the lowest point of the box: exact for a bowl, else what descents from many corners and the centre find.
+
+    >>> import numpy as np
+    >>> lowest_in_box(np.diag([1.0, -1.0]), np.array([-0.5, 0.1])).round(12)
+    array([ 0.5, -1. ])
+    """
+    eigenvalues = np.linalg.eigvalsh(H)
+    if eigenvalues[0] > 1e-12 * eigenvalues[-1]:
+        return minimise_on_region(Shape.BOX, H, b)
     d = b.size
     rng = np.random.default_rng(0)
     z = np.vstack([np.zeros((1, d)), np.where(rng.random((STARTS, d)) < 0.5, -1.0, 1.0)])
+    for _ in range(TURNS):
+        z = np.unique(np.round([_polished(H, b, start) for start in _descended(H, b, z)], 12), axis=0)
+    lowest: Vector = z[int(np.argmin(np.sum((z @ H) * z, axis=1) / 2 + z @ b))]
+    return lowest
+
+
+def _descended(H: Matrix, b: Vector, z: Matrix) -> Matrix:
+    """Return where coordinate descent leads from points (m, d)."""
+    z = z.copy()
     for _ in range(50):
         before = z.copy()
-        for k in range(d):
+        for k in range(b.size):
             slope = z @ H[:, k] + b[k] - H[k, k] * z[:, k]
             if H[k, k] > 0:
                 z[:, k] = np.clip(-slope / H[k, k], -1.0, 1.0)
@@ -110,6 +129,27 @@ def lowest_in_box(H: Matrix, b: Vector) -> Vector:
                 z[:, k] = np.where(slope > 0, -1.0, 1.0)
         if np.allclose(z, before, rtol=0, atol=1e-12):
             break
-    values = np.sum((z @ H) * z, axis=1) / 2 + z @ b
-    lowest: Vector = z[int(np.argmin(values))]
-    return lowest
+    return z
+
+
+def _polished(H: Matrix, b: Vector, z: Vector) -> Vector:
+    """Return the lowest point with the same knobs at their edges: coordinate descent is slow at high condition.
+
+    A knob that would leave the box is put to its edge, one at a time, as long as that is needed.
+    """
+    z = z.copy()
+    for _ in range(z.size):
+        free = np.abs(z) < 1
+        if not np.any(free) or np.linalg.eigvalsh(H[np.ix_(free, free)])[0] <= 0:
+            return z
+        target = -np.linalg.solve(H[np.ix_(free, free)], b[free] + H[np.ix_(free, ~free)] @ z[~free])
+        step = target - z[free]
+        room = np.where(step > 0, 1 - z[free], -1 - z[free]) / np.where(step == 0, 1.0, step)
+        length = float(np.min(np.where(step == 0, np.inf, room)))
+        if length >= 1:
+            z[free] = target
+            return z
+        z[free] = np.clip(z[free] + length * step, -1.0, 1.0)
+        first = np.flatnonzero(free)[int(np.argmin(np.where(step == 0, np.inf, room)))]
+        z[first] = np.sign(z[first])
+    return z

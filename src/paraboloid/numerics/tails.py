@@ -44,6 +44,7 @@ OUTLIER = 0.02  # of the variance, below which even few measurements leave no do
 FAR = 8.0  # scales s beyond which a value is named an outlier
 ROUNDING = 1e-9  # of the values' spread: residuals below it are rounding, not noise
 STEPS = 100
+EXACT = 100.0  # times the rounding, up to which a value lies exactly on a quadratic
 TOLERANCE = 1e-3  # of a standard error
 
 
@@ -59,6 +60,8 @@ class Limited:
         Between 0 (nothing was limited) and 1.
     n_far
         Number of single values more than 8 scales from the fit.
+    is_exact
+        Whether most values lie exactly on a quadratic, and those that do not were left out.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Limited:
     evidence: Evidence
     weight: float
     n_far: int
+    is_exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +124,7 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
     """
     nothing = Limited(evidence, 0.0, 0)
     values = _single_values(evidence)
-    if values is None or len(np.unique(values.y)) < len(values.y) / 2:  # readings in coarse steps
+    if values is None or _is_coarse(values):
         return nothing
     p = values.phi.shape[1]
     plain = values.solve(values.y)
@@ -128,7 +132,9 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
     raw = values.residuals(plain)
     least = max(WORTH - CHANCE * np.sqrt(values.n) / (values.n - p), OUTLIER)
     share = float(values.count @ limited**2) / max(float(values.count @ raw**2), 1e-300)
-    if s == 0 or share > least:
+    if s == 0:
+        return _exact(evidence, values, theta)
+    if share > least:
         return nothing
     n_far = int(values.count[np.abs(values.residuals(theta)) > FAR * s].sum())
     weight = _weight(values, theta, limited, shape, values.n / (values.n - p))
@@ -138,6 +144,24 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
         limited = limited * np.sqrt(1 + p / values.n * (1 / share - 1))
     blended = values.y + weight * (limited - values.residuals(theta))
     return Limited(_with_values(evidence, values, blended), weight, n_far)
+
+
+def _is_coarse(values: _Values) -> bool:
+    """Tell whether values are readings in coarse steps: many are equal, and not only those of the same point."""
+    n_different = len(np.unique(values.y))
+    return n_different < len(values.y) / 2 and n_different < len(values.phi)
+
+
+def _exact(evidence: Evidence, values: _Values, theta: Vector) -> Limited:
+    """Return the evidence where most values lie exactly on a quadratic, without those that do not."""
+    apart = np.abs(values.residuals(theta))
+    is_good = apart <= EXACT * ROUNDING * _median(np.abs(values.y), values.count)
+    n_far = int(values.count[~is_good].sum())
+    if n_far == 0 or 2 * n_far >= values.n:
+        return Limited(evidence, 0.0, 0)
+    theta = values.reweighted(is_good.astype(np.float64))
+    repaired = np.where(is_good, values.y, values.y - values.residuals(theta))
+    return Limited(_with_values(evidence, values, repaired), 1.0, n_far, is_exact=True)
 
 
 def _single_values(evidence: Evidence) -> _Values | None:

@@ -1,0 +1,302 @@
+"""Noise that grows with the height above the minimum: then one closes in, and measures where it is small.
+
+Where the standard deviation of a measurement is proportional to the height h, as in counting, in relative errors and in
+many simulations, a place at half the distance from the minimiser has a quarter of the noise, and tells twice as much of
+where the minimiser lies. With the variance
+
+    v(z) = a + b h(z)²
+
+a measurement tells most at the height √(a/b), where both parts are equal; and no lower than the height K ρ, at which
+the minimiser, whose expected regret is ρ, is surely inside. A window is the ellipsoid of that height about the
+minimiser, no wider than the domain. In its own coordinates it is the unit ball, and everything that is done on a ball
+can be done there: fit, verdict, design. The window is found anew from all evidence each time, in steps, so that what
+was thought before can do no lasting harm.
+
+==================  ======================  =========================================================
+symbol              code                    meaning
+==================  ======================  =========================================================
+a, b                ``floor``, ``slope``    of the variance of one measurement
+h                   ``heights``             above the fitted minimum, its own uncertainty added
+c, R                ``centre``, ``spread``  of the window: z = c + R w, |w| ≤ 1
+ρ                   ``regret``              expected regret of the fitted minimiser
+==================  ======================  =========================================================
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
+from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, upper_triangle
+
+__all__ = ["Closed", "Window", "close_in", "n_low"]
+
+SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
+WORTH = 2.0  # gain at first sight, below which it is not looked at closer
+DEEP = 100.0  # ratio of the greatest height to the median one: who measures so low has closed in before
+LOW = 0.05  # of the average height
+NEARER = 2.0  # a window must be lower than what was measured by this factor
+SAFE = 4.0  # times the expected regret: the height within which the minimiser is looked for
+LEVEL = 30.0  # times the greatest height: so high that the noise is the same everywhere
+FINER = 4.0  # the height at which both parts of the noise are equal is lowered by this factor at a time
+TIE = 0.01  # in log likelihood
+PATIENCE = 6  # steps without a gain
+NEAR = 16.0  # times a height: what is measured below says something of the noise at that height
+STEPS = 60
+TURNS = 3
+REACH = 3.0  # in window radii: what lies farther away is used only while there is too little
+ENOUGH = 4  # times p measurements are enough
+TAILS = 3.0  # degrees of freedom of the tails that are thought possible
+SIZES = np.geomspace(1e-8, 10.0, 46)
+ROUNDING = 1e-12  # of the values' spread
+FINEST = 1e-14  # of the values' spread: lower than that numbers do not reach
+SMALLEST = 1e-250
+FAR = 2.0  # standard errors beyond which a mean loses weight
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """An ellipsoid in unit coordinates, z = centre + spread·w with |w| ≤ 1.
+
+    >>> import numpy as np
+    >>> window = Window(np.array([0.5, 0.0]), np.diag([0.1, 0.2]))
+    >>> window.to_local(window.from_local(np.array([[1.0, -1.0]]))).round(12)
+    array([[ 1., -1.]])
+    """
+
+    centre: Vector
+    spread: Matrix
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether its coordinates are those of the domain."""
+        return not np.any(self.centre) and np.array_equal(self.spread, np.eye(self.centre.size))
+
+    def to_local(self, points: Matrix) -> Matrix:
+        """Return points (m, d) of unit coordinates in those of the window."""
+        return np.asarray(np.linalg.solve(self.spread, (points - self.centre).T).T, dtype=np.float64)
+
+    def from_local(self, points: Matrix) -> Matrix:
+        """Return points (m, d) of the window in unit coordinates."""
+        return np.asarray(self.centre + points @ self.spread.T, dtype=np.float64)
+
+    def seen(self, evidence: Evidence) -> Evidence:
+        """Return the evidence in the window's coordinates, without what lies far outside and is not needed."""
+        local = self.to_local(evidence.points)
+        away = np.linalg.norm(local, axis=1)
+        order = np.argsort(away, kind="stable")
+        total = np.cumsum(evidence.counts[order])
+        enough = int(np.searchsorted(total, ENOUGH * n_terms(evidence.dimension)))
+        reach = max(REACH, float(away[order[min(enough, len(order) - 1)]]))
+        return _rows(evidence, local, (away <= reach) & (evidence.counts > 0))
+
+    def pulled_back(self, fit: QuadraticFit) -> QuadraticFit:
+        """Return the same quadratic, fitted in the window's coordinates, in unit coordinates.
+
+        Its values, covariances and minimiser are the same ones. Far from the window's centre it extrapolates; and
+        rounding of coefficients of the domain's size hides what is tiny in a tiny window: evaluate it there.
+
+        >>> import numpy as np
+        >>> fit = QuadraticFit(np.array([1.0, 0.0, 2.0]), np.eye(3), 1.0, 9.0, np.zeros(1))  # 1 + w²
+        >>> back = Window(np.array([0.5]), np.array([[0.1]])).pulled_back(fit)  # 1 + 100 (z - ½)²
+        >>> back.theta.round(9), back.minimiser
+        (array([  26., -100.,  200.]), array([0.5]))
+        """
+        A = self._feature_map()
+        covariance = A.T @ fit.covariance @ A
+        return replace(
+            fit,
+            theta=A.T @ fit.theta,
+            covariance=(covariance + covariance.T) / 2,
+            minimiser=self.from_local(fit.minimiser[None, :])[0],
+        )
+
+    def _feature_map(self) -> Matrix:
+        """Return A, shape (p, p), with φ(w) = A φ(z) for w = B(z - c), B the inverse of ``spread``."""
+        d = self.centre.size
+        B = np.linalg.inv(self.spread)
+        g = B @ self.centre
+        i, j = upper_triangle(d)
+        half = np.where(i == j, 0.5, 1.0)[:, None]
+        A = np.zeros((n_terms(d), n_terms(d)))
+        A[0, 0] = 1.0
+        A[1 : d + 1, 0] = -g
+        A[1 : d + 1, 1 : d + 1] = B
+        # w_i w_j = (B_i·z - g_i)(B_j·z - g_j); its coefficient of z_k z_l, or of ½z_k², is B_ik B_jl + B_il B_jk.
+        A[d + 1 :, 0] = half[:, 0] * g[i] * g[j]
+        A[d + 1 :, 1 : d + 1] = -half * (g[j, None] * B[i] + g[i, None] * B[j])
+        A[d + 1 :, d + 1 :] = half * (B[i][:, i] * B[j][:, j] + B[i][:, j] * B[j][:, i])
+        return A
+
+
+def _rows(evidence: Evidence, points: Matrix, rows: npt.NDArray[np.bool_]) -> Evidence:
+    return Evidence(
+        points[rows],
+        evidence.counts[rows],
+        evidence.failures[rows],
+        evidence.means[rows],
+        evidence.scatter[rows],
+        evidence.precision[rows],
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """A window, what was measured in and about it in its coordinates, weighed by variance, and the fit to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(z**2))
+    >>> window = Window(np.zeros(1), np.eye(1))
+    >>> Closed(window, evidence, fit_quadratic(evidence, Shape.BALL)).window.is_everything
+    True
+    """
+
+    window: Window
+    evidence: Evidence
+    fit: QuadraticFit
+
+
+def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float = 0.0) -> Closed | None:
+    """Return the window to which the noise lets one close in, or None if the noise does not surely grow with height.
+
+    ``fit`` is the quadratic fitted to all, ``rival`` the log likelihood that another explanation of the misfit gains.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 101)[:, None]
+    >>> y = (z - 0.5) ** 2 * (1 + 0.3 * np.random.default_rng(0).standard_normal(z.shape))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> closed = close_in(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX)
+    >>> bool(closed.window.spread[0, 0] < 0.3), bool(abs(closed.window.centre[0] - 0.5) < 0.05)
+    (True, True)
+    """
+    d = evidence.dimension
+    if np.any(evidence.precision > 0) or evidence.n_measurements < n_terms(d) + 4:
+        return None
+    measured = _rows(evidence, evidence.points, evidence.counts > 0)
+    heights = _heights(fit, measured)
+    edge = float(np.average(heights, weights=np.minimum(measured.counts, 10)))
+    spread = float(np.ptp(measured.means))
+    if not _squares(measured, fit)[0].max() > (ROUNDING * spread) ** 2 or not heights.max() > 0:
+        return None  # without noise there is nothing to get away from
+    plain = _likelihood(np.ones(len(heights)), *_squares(measured, fit))
+    if not _looks_worth(measured, fit, heights, plain):
+        return None
+    height, waited, step = float(heights.max()), 0, 0
+    begin = _State(Window(np.zeros(d), np.eye(d)), measured, fit, np.inf, 0.0, plain[1] / (LEVEL * height) ** 2)
+    best = state = level = _finer(measured, begin, LEVEL * height, shape)  # the same everywhere
+    is_seen = True  # whether the data tell where the noise ceases to fall
+    while waited < PATIENCE and step < STEPS and height > max(_regret(state.fit), FINEST * spread):
+        state = _finer(measured, state, height, Shape.BALL)
+        low = int(measured.counts[_heights(state.fit, state.evidence) <= NEAR * height].sum())
+        is_seen = low > 2 * d
+        if is_seen or low == 0:  # a few would not tell, and the fit would follow them
+            best, waited = (state, 0) if state.likelihood > best.likelihood + TIE else (best, waited + 1)
+        if not is_seen:
+            break
+        height, step = height / FINER, step + 1
+    target = max(best.height if is_seen and waited else 0.0, SAFE * _regret(best.fit))
+    if best.likelihood - level.likelihood < max(SURE, rival) or not target < edge / NEARER:
+        return None
+    window = _window(best.window, best.fit, target)
+    local = window.seen(replace(measured, precision=best.evidence.precision))
+    noise = best.slope * (best.height**2 + target**2)  # of a measurement at the window's edge
+    return Closed(window, local, replace(fit_quadratic(local, Shape.BALL), sigma2=noise))
+
+
+def n_low(evidence: Evidence, fit: QuadraticFit) -> int:
+    """Return the number of measurements that lie far lower than most, where noise that grows with height is small.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 101)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(z**2))
+    >>> n_low(evidence, fit_quadratic(evidence, Shape.BOX))
+    13
+    """
+    heights = _heights(fit, evidence)
+    return int(evidence.counts[heights < LOW * float(np.average(heights, weights=evidence.counts))].sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """A fit in the coordinates of a window, for noise of variance slope·(height² + h²), and its log likelihood."""
+
+    window: Window
+    evidence: Evidence
+    fit: QuadraticFit
+    height: float
+    likelihood: float
+    slope: float
+
+
+def _looks_worth(measured: Evidence, fit: QuadraticFit, heights: Vector, plain: tuple[float, float]) -> bool:
+    if float(np.median(np.repeat(heights, measured.counts))) < float(heights.max()) / DEEP:
+        return True
+    squares = _squares(measured, fit)
+    middle = max(float(np.median(heights)), ROUNDING * float(heights.max()))
+    return any(_likelihood((middle / f) ** 2 + heights**2, *squares)[0] - plain[0] > WORTH for f in (1.0, 4.0, 16.0))
+
+
+def _finer(measured: Evidence, state: _State, height: float, shape: Shape) -> _State:
+    """Return the fit for noise whose parts are equal at this height, begun from that of a greater one."""
+    window = _window(state.window, state.fit, height) if shape is Shape.BALL else state.window
+    heights = _heights(state.fit, replace(measured, points=state.window.to_local(measured.points)))
+    local = replace(measured, points=window.to_local(measured.points))
+    limit, slope = np.ones(len(heights)), state.slope
+    for _ in range(TURNS):
+        variance = height**2 + heights**2
+        local = replace(local, precision=limit * local.counts / (slope * variance))
+        fit = fit_quadratic(local, shape)
+        heights = _heights(fit, local)
+        likelihood, slope = _likelihood(height**2 + heights**2, *_squares(local, fit))
+        apart = np.abs(local.means - features(local.points) @ fit.theta)
+        error = np.sqrt(slope * (height**2 + heights**2) / local.counts)
+        limit = np.minimum(1.0, FAR * error / np.maximum(apart, 1e-300))
+    return _State(window, local, fit, height, likelihood, slope)
+
+
+def _likelihood(variance: Vector, s: Vector, w: Vector) -> tuple[float, float]:
+    """Return the log likelihood of variances in these proportions, with Student's tails, and their size."""
+    size = SIZES * max(float(np.average(s / variance, weights=w)), SMALLEST)
+    scaled = size[:, None] * variance
+    found = -(np.log(scaled) + (TAILS + 1) * np.log1p(s / scaled / TAILS)) @ w
+    best = int(np.argmax(found))
+    return float(found[best]), float(size[best]) * TAILS / (TAILS - 2)
+
+
+def _window(outer: Window, fit: QuadraticFit, height: float) -> Window:
+    """Return the ellipsoid about the minimiser at this height, no wider than the domain."""
+    back = np.linalg.inv(outer.spread)
+    eigenvalues, Q = np.linalg.eigh(back.T @ fit.hessian @ back)
+    radii = np.minimum(np.sqrt(2 * height / np.maximum(eigenvalues, 1e-300)), 1.0)
+    return Window(outer.from_local(fit.minimiser[None, :])[0], Q * radii)
+
+
+def _regret(fit: QuadraticFit) -> float:
+    G = gradient_map(fit.minimiser)
+    return float(np.trace(np.linalg.solve(fit.hessian, G @ fit.covariance @ G.T))) / 2
+
+
+def _heights(fit: QuadraticFit, evidence: Evidence) -> Vector:
+    """Return the fitted heights above the minimum."""
+    return np.maximum(features(evidence.points) @ fit.theta - fit.value(fit.minimiser), 0.0)
+
+
+def _squares(evidence: Evidence, fit: QuadraticFit) -> tuple[Vector, Vector]:
+    """Return what each point says of the variance of one measurement there, and half its degrees of freedom."""
+    n = evidence.counts.astype(np.float64)
+    phi = features(evidence.points)
+    variance = np.where(evidence.precision > 0, n / np.maximum(evidence.precision, 1e-300), fit.sigma2)
+    leverage = np.clip(n * np.sum((phi @ fit.covariance) * phi, axis=1) / variance, 0.0, 1 - 1e-6)
+    weight = (n - leverage) / 2
+    squares = (evidence.scatter + n * (evidence.means - phi @ fit.theta) ** 2) / (2 * weight)
+    # The total must be the same for all fits that are compared, else the unit of the values would have a say.
+    return squares, weight * max(float(n.sum()) - phi.shape[1], 1.0) / (2 * float(weight.sum()))
