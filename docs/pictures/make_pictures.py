@@ -1,4 +1,4 @@
-"""Make the pictures of the report that docs/report.md shows: ``python docs/pictures/make_pictures.py``.
+"""Make the pictures of parts of the report in docs/report.md: ``python docs/pictures/make_pictures.py``.
 
 Needs Chromium (Debian's package ``chromium``); it is run headless and without any network.
 """
@@ -26,10 +26,8 @@ BOX = Box(
 BEST = np.array([0.35, -0.2, 0.5, -0.3])
 CURVATURE = np.array([[30.0, 14, 0, 3], [14, 12, 2, 0], [0, 2, 6, -1], [3, 0, -1, 5]])
 PICTURES = (
-    ("report-desk.png", 1200, 1510, None),
     ("report-surface.png", 1200, 1520, "surface"),
     ("report-matters.png", 1200, 1170, "matters"),
-    ("report-phone.png", 360, 1560, None),
 )
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
@@ -73,7 +71,7 @@ def main() -> None:
         with Study.read(make_study(Path(folder) / "reactor.db")) as study:
             text = html_report(study_subject(study))
         for name, width, height, section in PICTURES:
-            page = write_report(Path(folder) / "reactor.html", text if section is None else alone(text, section))
+            page = write_report(Path(folder) / "reactor.html", alone(text, section))
             photograph(page, HERE / name, width, height, browser)
             print(HERE / name)
 

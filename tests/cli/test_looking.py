@@ -92,6 +92,16 @@ def test_plan_from_a_guess_is_the_plan_of_the_library_and_its_inverse() -> None:
     assert "No bound can be given below 8" in call(*guess, "--eps", "0.01").stdout
 
 
+@pytest.mark.parametrize("wanted", [("--eps", "0.2"), ("--budget", "2")])
+def test_a_plan_prints_no_row_twice(wanted: tuple[str, str]) -> None:
+    guess = ["plan", "--knobs", "2", "--rise", "8", "--rise", "4", "--noise", "1", *wanted]
+    rows = json.loads(call(*guess, "--json").stdout)["rows"]
+    numbers = [row["measurements"] for row in rows]
+    assert len(set(numbers)) < len(numbers) == 5, "or this tests nothing"
+    printed = [line.split()[1] for line in call(*guess).stdout.splitlines() if line.startswith("│")]
+    assert printed == [str(n) for n in dict.fromkeys(numbers)]
+
+
 def test_plan_from_a_study_follows_its_forecast(measured: Path) -> None:
     rows = json.loads(call("plan", str(measured), "--budget", "100", "--json").stdout)["rows"]
     with Study.read(measured) as study:

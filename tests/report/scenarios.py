@@ -12,6 +12,7 @@ from paraboloid.report import html_report, study_subject
 from paraboloid.study import Answer
 
 OVEN = Box([Knob("temperature", 150, 210, "°C"), Knob("time", 20, 60, "min")])
+REACTOR = Box([*OVEN.knobs, Knob("rate", 0.001, 1, "1/s", log=True)])
 
 Response = Callable[[np.ndarray[Any, np.dtype[np.float64]], np.random.Generator, int], tuple[float | None, str | None]]
 """Value (None: failed) and note of a measurement at unit coordinates, with its own noise and its number."""
@@ -50,6 +51,11 @@ def drifting(z: Any, noise: np.random.Generator, number: int) -> tuple[float, No
     return float(z @ z + 0.05 * noise.standard_normal() + 0.05 * number), None
 
 
+def growing(z: Any, noise: np.random.Generator, _: int) -> tuple[float, None]:
+    """The noise is a share of the value: near the minimum there is hardly any."""
+    return float(np.arange(1, z.size + 1) @ (z - 0.1) ** 2 * np.exp(0.3 * noise.standard_normal())), None
+
+
 def _study(folder: Path, name: str) -> Path:
     path = folder / f"{name}.db"
     saddle: Response = lambda z, noise, _: (float(z[0] ** 2 - z[1] ** 2 + 0.02 * noise.standard_normal()), None)  # noqa: E731
@@ -69,6 +75,7 @@ def _study(folder: Path, name: str) -> Path:
         "constant": lambda: make_study(path, OVEN, lambda *_: (3.0, None), 20),
         "drift": lambda: make_study(path, OVEN, drifting, 80),
         "kinked": lambda: _kinked(path),
+        "growing": lambda: make_study(path, REACTOR, growing, 200),
         "tiny": lambda: make_study(path, OVEN, bowl(scale=1e-12), 40),
         "huge": lambda: make_study(path, OVEN, bowl(scale=1e12), 40),
         "offset": lambda: make_study(path, OVEN, bowl(offset=1e9), 40),
@@ -80,7 +87,7 @@ def _study(folder: Path, name: str) -> Path:
 
 NAMES = (
     *("oven", "failed", "saddle", "edge", "one", "thirty", "single", "few", "ball", "flat", "exact", "constant"),
-    *("drift", "kinked", "tiny", "huge", "offset", "running", "empty"),
+    *("drift", "kinked", "growing", "tiny", "huge", "offset", "running", "empty"),
 )
 
 

@@ -10,7 +10,7 @@ from paraboloid.report import write_report
 from tests.report.scenarios import page_of
 from tests.web.browsing import barriers, chromium, measured, needs_axe, needs_browser, set_width
 
-SEEN = ("oven", "thirty", "saddle", "failed", "empty", "running")
+SEEN = ("oven", "thirty", "saddle", "failed", "empty", "running", "growing")
 
 pytestmark = needs_browser
 

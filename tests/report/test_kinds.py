@@ -106,6 +106,23 @@ def test_drift_and_misfit_are_said_first(studies: Path) -> None:
     assert checks is not None and "Does something drift over time?yesResiduals in order: trend" in checks.text
 
 
+def test_noise_that_grows_with_the_height_is_explained_and_its_surroundings_are_shown(studies: Path) -> None:
+    tree = check(page_of(studies, "growing"))
+    first, surface, matters, checks = (section(tree, name) for name in ("first", "surface", "matters", "checks"))
+    assert first is not None and surface is not None and matters is not None and checks is not None
+    assert "The noise grows with the height above the minimum: the search closed in" in first.text
+    assert "The pictures show these surroundings" in surface.text and "over its part shown" in surface.text
+    assert "Is the noise the same everywhere?noIt grows with the height above the minimum" in checks.text
+    assert "Does something drift over time?no sign of it" in checks.text
+    assert "the mean should lie between" in tree.text and "first guess" not in tree.text
+    # z = 0.1 is 183 °C, 42 min and 10^-1.35 per second; they are known far better than to the whole degree.
+    settings = tree.all("table")[0].all("tbody")[0].all("tr")
+    found = [row.all("td")[0].text.split()[0] for row in settings]
+    assert [float(text) for text in found] == pytest.approx([183, 42, 10**-1.35], rel=2e-3)
+    assert all(len(text.partition(".")[2]) >= 2 for text in found)
+    assert settings[2].all("td")[1].text == "0.001 to 1"
+
+
 def test_a_running_study_says_that_it_goes_on_and_shows_every_state(studies: Path) -> None:
     tree = check(page_of(studies, "running"))
     table = section(tree, "all")

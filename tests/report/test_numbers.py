@@ -18,7 +18,7 @@ from paraboloid.report.diagnosis import failures_of, lack_of_fit, order_of, resi
 from paraboloid.report.drawing import contour_lines, knob_ticks, nice_ticks, tick_labels
 from paraboloid.report.figures import forecast_figure, thinned
 from paraboloid.report.surface import directions_of, distance_to_worsening, surface_of, tolerances_of
-from paraboloid.report.wording import number
+from paraboloid.report.wording import factor, number, significant
 from tests.report.reading import check, section
 from tests.report.scenarios import NAMES, page_of
 
@@ -62,6 +62,62 @@ def test_heavy_tails_and_unequal_noise_are_fitted_as_in_the_answer() -> None:
         surface = surface_of(subject)
         assert surface is not None and subject.result is not None
         np.testing.assert_allclose(surface.fit.minimiser, subject.result.x, rtol=0, atol=1e-9)
+
+
+def near_and_far(power: float, share: float, seed: int) -> tuple[Any, Any]:
+    """Return 300 points at distances from 0.001 to 0.9 of (0.1, 0.1), and values with noise of a share of the value."""
+    rng = np.random.default_rng(seed)
+    away = rng.standard_normal((300, 2))
+    away *= (np.geomspace(1e-3, 0.9, 300) / np.linalg.norm(away, axis=1))[:, None]
+    return 0.1 + away, np.sum(np.abs(away) ** power, axis=1) * np.exp(share * rng.standard_normal(300))
+
+
+@pytest.mark.parametrize(("power", "share", "is_quadratic"), [(2.0, 0.3, True), (1.3, 0.1, False)])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_noise_that_grows_with_the_height_is_fitted_in_the_window_of_the_answer(
+    power: float, share: float, is_quadratic: bool, seed: int, sign: float
+) -> None:
+    subject = subject_of(SQUARE, *near_and_far(power, share, seed), sign)
+    surface = surface_of(subject)
+    assert surface is not None and subject.result is not None and subject.result.certificate is not None
+    c = subject.result.certificate
+    assert surface.is_closed_in and c.is_quadratic is is_quadratic is (surface.smooth is None)
+    here = surface.z[None, :]
+    # The answer's own numbers: to rounding of z, which the ratio of the domain to the window, below 1e4, magnifies.
+    assert sign * float(surface.values(here)[0]) == pytest.approx(c.fun, rel=1e-6, abs=1e-6 * c.fun_se)
+    assert float(surface.standard_errors(here)[0]) == pytest.approx(c.fun_se, rel=1e-6)
+    assert surface.sigma == pytest.approx(c.sigma, rel=1e-12)
+    assert subject.result.hessian is not None
+    size = float(np.abs(surface.fit.hessian).max())
+    np.testing.assert_allclose(surface.fit.hessian, subject.result.hessian, rtol=0, atol=1e-6 * size)
+    if is_quadratic:  # the minimum of a smooth function is searched, and found to the digits that matter
+        reach = float(np.abs(surface.window.spread).max())
+        np.testing.assert_allclose(surface.gradient, 0.0, rtol=0, atol=1e-6 * size * reach)
+
+
+def test_the_noise_of_a_window_is_read_off_its_weights_and_its_surroundings_are_shown() -> None:
+    points, values = near_and_far(2.0, 0.3, 0)
+    subject = subject_of(SQUARE, points, values)
+    surface = surface_of(subject)
+    assert surface is not None and surface.is_closed_in
+    # σ = 0.31 h (of exp 0.3N, times its mean) of a known h; 300 values give it to 4 %, heavy tails allow for half more.
+    far = np.array([[0.6, 0.1], [0.1, 0.9]])
+    ratio = surface.deviations(far) / np.sum((far - 0.1) ** 2, axis=1)
+    assert np.all((ratio > 0.2) & (ratio < 0.5))
+    assert float(surface.deviations(surface.z[None, :])[0]) >= surface.sigma
+    residuals = residuals_of(surface, Rows.of(1, points, Measurements.from_values(values[:, None])))
+    assert float(np.median(np.abs(residuals.score))) == pytest.approx(0.67, abs=0.35)  # that of a normal value
+    for k in range(2):
+        low, high = surface.view(k)
+        assert -1 <= low < float(surface.z[k]) < high <= 1 and high - low < 1
+    shown = surface.shows(points)
+    assert 0 < int(shown.sum()) < 300
+    assert not shown[np.linalg.norm(points - 0.1, axis=1) > 1].any()
+    # Curvature 2 in both directions, and surely curved.
+    directions = directions_of(surface, SQUARE, 1e-6, surface.curvature_errors())
+    for one in directions:
+        assert one.curvature == pytest.approx(2.09, abs=5 * one.curvature_se) and not one.is_flat
 
 
 def test_tolerances_and_directions_of_a_known_bowl() -> None:
@@ -237,6 +293,20 @@ def test_a_log_knob_has_ticks_where_they_belong(low: float, high: float) -> None
 @given(st.floats(-1e12, 1e12), st.floats(1e-9, 1e6))
 def test_a_number_keeps_two_digits_of_its_uncertainty(value: float, step: float) -> None:
     assert abs(float(number(value, step)) - value) <= max(0.05 * step, 1e-14 * abs(value)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "written"),
+    [(10**0.5, "×3.16"), (0.12, "×0.12"), (1.000234, "×1.00023"), (0.99977, "×0.99977"), (1, "×1")],
+)
+def test_a_factor_near_one_is_told_from_one(ratio: float, written: str) -> None:
+    assert factor(ratio) == written
+
+
+@given(st.floats(1e-9, 1e9))
+def test_three_significant_digits_are_kept(value: float) -> None:
+    assert float(significant(value)) == pytest.approx(value, rel=5.001e-3)
+    assert "e" not in significant(value) or not 1e-4 < value < 1e7
 
 
 def test_thinning_keeps_both_ends_and_what_must_not_be_missing() -> None:

@@ -3,16 +3,20 @@
 import io
 import os
 import pickle
+import re
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 import paraboloid
 from paraboloid import Study, UsageError
+from paraboloid.algorithms import conclude
 from paraboloid.answer import Recommendation
 from paraboloid.report import check_writable, write_report
 from tests.report.reading import check
@@ -135,6 +139,55 @@ def test_the_short_versions_say_the_main_things() -> None:
     assert "heat &amp; &lt;b&gt;" in piece and "<b> " not in piece
     for word in ("expected", "at most", "95%", "30", "The budget is spent"):
         assert word in text and word in piece and word in printed
+
+
+def test_a_knob_is_printed_with_the_digits_that_are_known_of_it() -> None:
+    noise = np.random.default_rng(0)
+    box = paraboloid.Box(
+        [
+            paraboloid.Knob("alpha", 1e-6, 10, log=True),
+            paraboloid.Knob("idle", 0.01, 1000, log=True),
+            paraboloid.Knob("heat", 150, 210),
+            paraboloid.Knob("load", 1000, 20000),
+        ]
+    )
+
+    def measure(x: Any) -> float:
+        z = box.to_unit(x)
+        return float((z[0] + 0.5) ** 2 + (z[2] - 0.1) ** 2 + 0.05 * noise.standard_normal())
+
+    found = paraboloid.minimize(measure, box, budget=60, rng=0)
+    lines = {line.split()[0]: line.split()[1:] for line in str(found).splitlines()[:4]}
+    for k, (name, (setting, low, _, high)) in enumerate(lines.items()):
+        x, ends = found.x[k], found.x_ci[k]
+        assert name == box.names[k] and float(setting) == pytest.approx(x, rel=5.001e-3)
+        assert [float(low[1:]), float(high[:-1])] == pytest.approx(ends, rel=5.001e-3)
+    assert lines["idle"][1:] == ["(0.01", "to", "1000)"] and lines["load"][1:] == ["(1000", "to", "20000)"]
+    flat = " ".join(caveat for caveat in found.caveats if caveat.startswith("no curvature"))
+    assert re.search(r"idle ×\d", flat) and not re.search(r"idle [+-]", flat), "a log knob moves by a factor"
+    assert re.search(r"load [+-]\d", flat) and not re.search(r"load ×", flat)
+
+
+def test_a_narrow_interval_of_a_log_knob_keeps_its_digits() -> None:
+    box = paraboloid.Box([paraboloid.Knob("alpha", 1e-6, 10, log=True)])
+    noise = np.random.default_rng(0)
+    found = paraboloid.minimize(
+        lambda x: float((box.to_unit(x)[0] + 0.7) ** 2 + 1e-3 * noise.standard_normal()), box, budget=60, rng=0
+    )
+    setting, low, _, high = str(found).splitlines()[0].split()[1:]
+    half = float(np.ptp(found.x_ci)) / 2
+    assert 0 < half < 0.1 * found.x[0] < 1e-4, "or this tests nothing"
+    read = np.array([float(setting), float(low[1:]), float(high[:-1])])
+    np.testing.assert_allclose(read, [found.x[0], *found.x_ci[0]], rtol=0, atol=0.05 * half)
+
+
+def test_what_has_no_bound_is_printed_without_one() -> None:
+    rng = np.random.default_rng(0)
+    z = rng.uniform(-1, 1, (60, 2))
+    saddle = z[:, :1] ** 2 - z[:, 1:] ** 2 + 0.01 * rng.standard_normal((60, 1))
+    evidence = paraboloid.Evidence.empty(2).with_measurements(z, paraboloid.Measurements.from_values(saddle))
+    text = str(conclude(evidence, paraboloid.Box([(-1, 1)] * 2)))
+    assert "regret         not known, no bound" in text and "inf" not in text
 
 
 WITHOUT = """

@@ -191,7 +191,7 @@ def _print_rows(forecast: _Forecast, rows: list[_Cost]) -> None:
     table = Table(
         further, "regret expected", f"regret at most ({forecast.confidence:.0%})", title=f"From {forecast.origin}"
     )
-    for row in rows:
+    for row in dict.fromkeys(rows):  # several steps may cost the same: the least number with a bound
         table.add_row(f"{row.measurements:,}", number(row.regret, 3), number(row.regret_bound, 3))
     print_table(table)
     if not forecast.start:

@@ -137,7 +137,10 @@ class Result:
         if self.certificate is not None:
             c = self.certificate
             lines.append(f"value          {c.fun:.6g} ± {c.fun_se:.2g}, one measurement scatters by {c.sigma:.3g}")
-            lines.append(f"regret         {c.regret:.3g} expected, below {c.regret_bound:.3g} at {c.confidence:.0%}")
+            expected = f"{c.regret:.3g} expected" if math.isfinite(c.regret) else "not known"
+            has_bound = math.isfinite(c.regret_bound)
+            at_most = f"below {c.regret_bound:.3g} at {c.confidence:.0%}" if has_bound else "no bound"
+            lines.append(f"regret         {expected}, {at_most}")
             lines += [f"caveat         {caveat}" for caveat in c.caveats[:3]]
         return "\n".join(lines)
 

@@ -47,7 +47,8 @@ def free_inverse(fit: QuadraticFit, shape: Shape) -> Matrix:
         return _inverse(H)
     across = np.eye(z.size) - np.outer(u, u)
     # On the sphere the edge itself bends by the multiplier; along u nothing is free to move.
-    bent = across @ (H + multiplier * np.eye(z.size)) @ across + np.outer(u, u)
+    size = float(np.trace(H)) / z.size + multiplier  # along u anything will do that is of the same order
+    bent = across @ (H + multiplier * np.eye(z.size)) @ across + size * np.outer(u, u)
     K: Matrix = across @ np.linalg.inv(bent) @ across
     return K
 

@@ -46,6 +46,7 @@ PATIENCE = 6  # steps without a gain
 NEAR = 16.0  # times a height: what is measured below says something of the noise at that height
 STEPS = 60
 TURNS = 3
+WIDENED = 4  # times at most
 REACH = 3.0  # in window radii: what lies farther away is used only while there is too little
 ENOUGH = 4  # times p measurements are enough
 TAILS = 3.0  # degrees of freedom of the tails that are thought possible
@@ -202,13 +203,19 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
         if not is_seen:
             break
         height, step = height / FINER, step + 1
-    target = max(best.height if is_seen and waited else 0.0, SAFE * _regret(best.fit))
+    target = max(best.height if is_seen and waited else 0.0, SAFE * _regret(best.fit), FINEST * spread)
     if best.likelihood - level.likelihood < max(SURE, rival) or not target < edge / NEARER:
         return None
-    window = _window(best.window, best.fit, target)
-    local = window.seen(replace(measured, precision=best.evidence.precision))
+    weighed = replace(measured, precision=best.evidence.precision)
+    for _ in range(WIDENED):  # until the minimiser is well inside
+        window = _window(best.window, best.fit, target)
+        local = window.seen(weighed)
+        narrow = fit_quadratic(local, Shape.BALL)
+        if float(np.linalg.norm(narrow.minimiser)) < 0.9:
+            break
+        target *= FINER
     noise = best.slope * (best.height**2 + target**2)  # of a measurement at the window's edge
-    return Closed(window, local, replace(fit_quadratic(local, Shape.BALL), sigma2=noise))
+    return Closed(window, local, replace(narrow, sigma2=noise))
 
 
 def n_low(evidence: Evidence, fit: QuadraticFit) -> int:

@@ -272,7 +272,10 @@ def _derivatives(problem: _Problem, theta: Vector, sigma2: float, r2: float) -> 
     """Return gradient, curvature (log tr majorised, Gauss-Newton for x₀) and x₀."""
     d = problem.d
     H = vector_to_matrix(theta[d + 1 :], d)
-    C = np.linalg.inv(H)
+    try:
+        C = np.linalg.inv(H)
+    except np.linalg.LinAlgError:  # positive by less than rounding
+        C = positive_inverse(H)
     C = (C + C.T) / 2
     x0 = -C @ theta[1 : d + 1]
     M, v, _ = problem.weighed(sigma2)
@@ -300,7 +303,7 @@ def _newton(problem: _Problem, theta: Vector, sigma2: float, r2: float) -> Vecto
         while length > 1e-8:
             moved = theta + length * step
             reached = _objective(problem, moved, sigma2, r2)
-            if reached <= value - 0.1 * length * decrease:
+            if np.isfinite(reached) and reached <= value - 0.1 * length * decrease:
                 break
             length /= 3 if not np.isfinite(reached) else 2
         else:

@@ -48,6 +48,9 @@ def next_steps(subject: Subject, surface: Surface | None, found: list[str], *, i
     if math.isfinite(c.regret_bound):
         steps.append(_check(c, surface))
         steps += [_worth(c, subject)] if is_trusted else []
+    elif surface.is_closed_in:
+        steps.append(_check(c, surface))
+        steps.append("No bound is given where the noise grows with the height. For one, search the range shown below.")
     else:
         more = max(surface.fit.theta.size, subject.evidence.n_measurements // 2)
         steps.append(

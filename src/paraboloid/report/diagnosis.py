@@ -117,11 +117,17 @@ def residuals_of(surface: Surface, rows: Rows) -> Residuals:
     return Residuals(index, fitted, left, score, order[np.abs(score[order]) > FAR])
 
 
-def order_of(rows: Rows) -> OrderEffect:
-    """Return whether values depend on when they were measured; old data have no place in the order."""
+def order_of(rows: Rows, residuals: Residuals | None = None) -> OrderEffect:
+    """Return whether values depend on when they were measured; old data have no place in the order.
+
+    With ``residuals`` what these leave over in standard deviations is looked at in place of the values.
+    """
     usable = np.array([state == "COMPLETE" for state in rows.states]) if rows.states else np.ones(rows.n_rows, bool)
+    values = rows.means.copy()
+    if residuals is not None:
+        values[residuals.index] = residuals.score
     index = np.flatnonzero((rows.counts > 0) & (rows.rounds > 0) & usable)
-    return order_effect(rows.points[index], rows.means[index])
+    return order_effect(rows.points[index], values[index])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

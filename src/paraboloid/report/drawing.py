@@ -34,6 +34,7 @@ BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#595959", "#1b1b1b"
 """From Okabe and Ito's palette, told apart with any common colour deficiency; markers and dashes differ as well."""
 
 WIDTH = 360
+LONG_TICK = 6  # characters: five such texts would touch each other below a picture
 
 
 def picture(name: str, title: str, body: Sequence[str], height: int) -> str:
@@ -233,8 +234,11 @@ def knob_ticks(domain: Domain, k: int, low: float = -1.0, high: float = 1.0) -> 
     at = np.tile(domain.from_unit(np.zeros(domain.dimension)), (len(ticks), 1))
     at[:, k] = ticks
     unit = domain.to_unit(at)[:, k]
-    texts = [_short(tick, 4) for tick in ticks] if has_log else [text for _, text in tick_labels(ticks)]
-    return [(round(float(z), 12) + 0.0, text) for z, text in zip(unit, texts, strict=True)]
+    # Decades have short texts; on a short piece of a log scale ticks are evenly spaced, and need all their digits.
+    is_wide = has_log and ticks[-1] >= 2 * ticks[0]
+    texts = [_short(tick, 4) for tick in ticks] if is_wide else [text for _, text in tick_labels(ticks)]
+    places = [(round(float(z), 12) + 0.0, text) for z, text in zip(unit, texts, strict=True)]
+    return places[::2] if len(places) > 4 and max(map(len, texts)) >= LONG_TICK else places
 
 
 def _log_ticks(low: float, high: float) -> list[float]:

@@ -110,13 +110,15 @@ def slice_figure(
     surface: Surface, domain: Domain, k: int, rows: Rows, residuals: Residuals, confidence: float
 ) -> Figure:
     """Return the fitted value against one knob, the others as recommended, with the measurements moved onto it."""
-    low, high = surface.reach(k)
+    low, high = surface.view(k)
     along = np.linspace(low, high, STEPS)
     line = np.tile(surface.z, (STEPS, 1))
     line[:, k] = along
     middle = surface.values(line)
     half = stats.t.ppf((1 + confidence) / 2, max(surface.fit.freedom, 1.0)) * surface.standard_errors(line)
-    shown = thinned(len(residuals.index), MOST_DOTS, always=residuals.far)
+    near = np.flatnonzero(surface.shows(rows.points[residuals.index]))
+    far = residuals.far[np.isin(residuals.far, near)]
+    shown = near[thinned(len(near), MOST_DOTS, always=np.searchsorted(near, far))]
     places = rows.points[residuals.index[shown]]
     moved = np.tile(surface.z, (len(shown), 1))
     moved[:, k] = places[:, k]
@@ -133,19 +135,21 @@ def slice_figure(
     frame.diamond(float(surface.z[k]), float(best[0]))
     hidden = int(np.sum((values < frame.y_range[0]) | (values > frame.y_range[1]) | (np.abs(places[:, k]) > 1 + 1e-9)))
     rise = float(np.max(np.abs(middle - best)))
-    caption = f"{name}: {_rise_in_words(rise, surface.sigma)}"
+    caption = f"{name}: {_rise_in_words(rise, surface.sigma, 'part shown' if surface.is_closed_in else 'range')}"
     caption += f" {hidden} dots lie outside the picture." if hidden > 1 else " One dot lies outside." if hidden else ""
     return Figure(frame.finished(f"Fitted value against {caption}"), caption)
 
 
-def _rise_in_words(rise: float, sigma: float) -> str:
-    """Return how much a knob matters over its range."""
+def _rise_in_words(rise: float, sigma: float, where: str) -> str:
+    """Return how much a knob matters over its range, or the part of it that is shown."""
     size = number(rise, digits=2)
     times = rise / max(sigma, 1e-300)
     if times < 1:
-        return f"nearly flat; over its whole range the value changes by {size}, less than the noise of one measurement."
+        return f"nearly flat; over its {where} the value changes by {size}, less than the noise of one measurement."
     compared = f" ({times:,.0f} times the noise of one measurement)" if times < 1e4 else ""
-    return f"over its range the value differs by up to {size}{compared} from that at the recommended setting (diamond)."
+    return (
+        f"over its {where} the value differs by up to {size}{compared} from that at the recommended setting (diamond)."
+    )
 
 
 def _value_frame(name: str, x_range: tuple[float, float], middle: Vector, values: Vector, half: Vector) -> Frame:
@@ -189,7 +193,7 @@ def important_pairs(surface: Surface, most: int = 3) -> list[tuple[int, int]]:
 def contour_figure(surface: Surface, domain: Domain, pair: tuple[int, int], rows: Rows, worsening: float) -> Figure:
     """Return the fitted surface over two knobs as lines of equal value, the others as recommended."""
     i, j = pair
-    (x_low, x_high), (y_low, y_high) = surface.reach(i), surface.reach(j)
+    (x_low, x_high), (y_low, y_high) = surface.view(i), surface.view(j)
     x, y = np.linspace(x_low, x_high, GRID), np.linspace(y_low, y_high, GRID)
     grid = np.tile(surface.z, (GRID * GRID, 1))
     grid[:, i], grid[:, j] = np.tile(x, GRID), np.repeat(y, GRID)
@@ -204,10 +208,10 @@ def contour_figure(surface: Surface, domain: Domain, pair: tuple[int, int], rows
     levels, _ = value_ticks(float(height.min()), float(height.max()), 8)
     for level, text in levels:
         _draw_contour(frame, contour_lines(x, y, height, level), text, written)
-    shown = rows.points[thinned(rows.n_rows, MOST_DOTS)]
-    works = rows.counts[thinned(rows.n_rows, MOST_DOTS)] > 0
+    near = np.flatnonzero(surface.shows(rows.points))
+    chosen = near[thinned(len(near), MOST_DOTS)]
+    shown, works, failed = rows.points[chosen], rows.counts[chosen] > 0, rows.failures[chosen] > 0
     frame.dots(shown[works, i], shown[works, j], GREY)
-    failed = rows.failures[thinned(rows.n_rows, MOST_DOTS)] > 0
     frame.crosses(shown[failed, i], shown[failed, j], ORANGE)
     frame.diamond(float(surface.z[i]), float(surface.z[j]))
     said = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paraboloid.core import Certificate, UsageError, check_positive
+from paraboloid.core import Certificate, check_positive
 from paraboloid.design.closed_form import closed_form_design
 from paraboloid.numerics import n_terms
 from paraboloid.report import tables
@@ -27,12 +27,12 @@ from paraboloid.report.figures import (
 )
 from paraboloid.report.subject import Rows, Subject
 from paraboloid.report.surface import Direction, Surface, directions_of, surface_of, typical_worsening
+from paraboloid.report.templates import template_environment
 from paraboloid.report.wording import clean, number
 
 __all__ = ["html_report"]
 
 MOST_SLICES = 12
-LONG_WORD = 14  # characters
 MOST_REASONS = 5
 GENERATOR = "paraboloid report"
 
@@ -56,34 +56,10 @@ def html_report(subject: Subject, *, worsening: float | None = None) -> str:
     >>> page.startswith("<!doctype html>"), "<script" in page
     (True, False)
     """
-    environment = _environment()
+    environment = template_environment("paraboloid.report")
     chosen = None if worsening is None else check_positive("worsening", worsening)
     text: str = environment.get_template("report.html.jinja").render(**_context(subject, chosen))
     return text.strip() + "\n"
-
-
-def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise UsageError(
-            'the report needs the extra "report", but jinja2 is not installed. Run: pip install "paraboloid[report]"'
-        ) from error
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("paraboloid.report", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["kind"] = _kind
-    return environment
-
-
-def _kind(cell: str) -> str:
-    """Return the class of a cell: empty, or with a word so long that it may be broken anywhere; others stay whole."""
-    longest = max(map(len, cell.split()), default=0)
-    return "none" if longest == 0 else "long" if longest > LONG_WORD else "word"
 
 
 def _context(subject: Subject, worsening: float | None) -> dict[str, Any]:
@@ -156,8 +132,10 @@ def _shape(
     """Return slices, contours, directions, tolerances and where the measurements went."""
     domain, d = subject.domain, subject.domain.dimension
     c = None if subject.result is None else subject.result.certificate
-    known = c is not None and len(c.hess_eig_se) == d
-    directions = directions_of(surface, domain, worsening, c.hess_eig_se if c is not None and known else None)
+    errors = c.hess_eig_se if c is not None and len(c.hess_eig_se) == d else None
+    if surface.is_closed_in and surface.smooth is None:
+        errors = surface.curvature_errors()
+    directions = directions_of(surface, domain, worsening, errors)
     chosen = direction_rows(directions)
     size = importance(surface)
     knobs = sorted(np.argsort(-size, kind="stable")[:MOST_SLICES].tolist()) if d > MOST_SLICES else list(range(d))
@@ -165,6 +143,7 @@ def _shape(
     return {
         "worsening": number(worsening, digits=3),
         "is_default": is_default,
+        "is_closed_in": surface.is_closed_in,
         "slices": [slice_figure(surface, domain, k, rows, residuals, subject.confidence) for k in knobs],
         "slices_left_out": d - len(knobs),
         "confidence": f"{subject.confidence:.0%}",
@@ -202,8 +181,8 @@ def _stiffness(subject: Subject, directions: list[Direction], chosen: list[int])
 
 def _energy(subject: Subject, surface: Surface, directions: list[Direction], chosen: list[int]) -> Figure | None:
     """Return how far out it was measured along each direction, beside the best design for this surface."""
-    if not surface.is_bowl:
-        return None
+    if not surface.is_bowl or surface.is_closed_in:
+        return None  # where the noise grows with the height, the best design is another one, near the minimiser
     d = surface.z.size
     inverse = np.asarray(np.linalg.inv(surface.fit.hessian), dtype=np.float64)
     n = max(2000, 4 * n_terms(d))
@@ -227,7 +206,12 @@ def _energy(subject: Subject, surface: Surface, directions: list[Direction], cho
 
 def _checks(subject: Subject, surface: Surface, rows: Rows, residuals: Residuals, misfit: LackOfFit) -> dict[str, Any]:
     """Return the residuals and what was tested, each with a verdict in plain words."""
-    tested = [_misfit_row(misfit), _order_row(subject, rows), _far_row(residuals), _noise_row(subject, surface)]
+    tested = [
+        _misfit_row(misfit),
+        _order_row(subject, surface, rows, residuals),
+        _far_row(residuals),
+        _noise_row(subject, surface),
+    ]
     has_residuals = len(residuals.index) > 0
     return {
         "tested": tables.Table(("question", "verdict", "what was found"), tested),
@@ -251,11 +235,12 @@ def _misfit_row(misfit: LackOfFit) -> tuple[str, str, str]:
     return question, "no sign against it", f"Lack of fit: {chance}."
 
 
-def _order_row(subject: Subject, rows: Rows) -> tuple[str, str, str]:
+def _order_row(subject: Subject, surface: Surface, rows: Rows, residuals: Residuals) -> tuple[str, str, str]:
     question = "Does something drift over time?"
     if not subject.is_ordered:
         return question, "cannot be told", "The order of single measurements was not kept."
-    effect = order_of(rows)
+    # One quadratic over noise of all sizes leaves neighbours alike: then residuals in units of noise are judged.
+    effect = order_of(rows, residuals if surface.is_closed_in else None)
     if effect.trend == 0 and effect.likeness == 0:
         return question, "cannot be told", "There are too few measurements, or they have no order."
     scores = f"trend {effect.trend:+.1f}, likeness of neighbours {effect.likeness:+.1f} standard deviations"
@@ -280,6 +265,16 @@ def _noise_row(subject: Subject, surface: Surface) -> tuple[str, str, str]:
     question = "Is the noise the same everywhere?"
     if np.any(subject.evidence.precision > 0):
         return question, "as told", "Standard errors were told with the values, and used as weights."
+    if surface.is_closed_in:
+        points = subject.evidence.points[subject.evidence.counts > 0]
+        there, farthest = float(surface.deviations(surface.z[None, :])[0]), float(surface.deviations(points).max())
+        return (
+            question,
+            "no",
+            f"It grows with the height above the minimum: σ is about {number(there, digits=2)} at the recommended "
+            f"setting and {number(farthest, digits=2)} at the highest measured one. The surface is fitted where it is "
+            f"small.",
+        )
     if np.any(surface.evidence.precision > 0):
         variances = surface.evidence.counts / np.maximum(surface.evidence.precision, 1e-300)
         used = variances[surface.evidence.counts > 0]

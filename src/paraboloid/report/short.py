@@ -87,7 +87,8 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
         found.append(("value", f"{number(subject.sign * c.fun, c.fun_se)} ± {number(c.fun_se, c.fun_se)}; {scatter}"))
         bound = number(c.regret_bound, digits=3)
         at_most = "no bound" if bound == "none" else f"at most {bound} at {c.confidence:.0%}"
-        found.append(("loss", f"{number(c.regret, digits=3)} expected, {at_most}"))
+        expected = number(c.regret, digits=3)
+        found.append(("loss", f"{'not known' if expected == 'none' else f'{expected} expected'}, {at_most}"))
     failed = f", {n_failed:,} failed" if n_failed else ""
     found.append(("measurements", f"{evidence.n_measurements:,}{failed}, in {counted(subject.n_rounds, 'round')}"))
     found.append(("status", subject.sentence))

@@ -4,22 +4,28 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
+from scipy import optimize
 
-from paraboloid.core import Box, Domain, Evidence, Matrix, Shape, Vector
+from paraboloid.core import Box, Certificate, Domain, Evidence, Matrix, Shape, Vector
 from paraboloid.design import robust_covariance
 from paraboloid.numerics import (
     QuadraticFit,
     SmoothFit,
+    Window,
+    close_in,
     features,
     fit_quadratic,
     fit_saddle,
     fit_smooth,
     gradient_map,
+    lack_of_fit,
     limit_tails,
     upper_triangle,
     weigh_by_variance,
 )
 from paraboloid.report.subject import Subject
+from paraboloid.report.wording import factor
 
 __all__ = [
     "Direction",
@@ -36,6 +42,7 @@ BLOCK = 4096
 PART = 0.2  # of a direction's length: knobs with a smaller part in it are not named
 NOISELESS = 1e-9  # of the values' range: below it the scatter is rounding, and no measure of what matters
 SHARE = 0.01  # of the values' range, which takes its place
+SMALLEST_VIEW = 1e-4  # in unit coordinates: the numbers beside the axis of a smaller one would all look the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +53,14 @@ class Surface:
     ----------
     fit
         The quadratic in unit coordinates, to be minimised.
+    local
+        The same in the window's coordinates, in which it is evaluated: there rounding hides nothing.
+    window
+        The whole domain or, where the noise grows with the height, the ellipsoid that the search closed in to.
     evidence
-        What was fitted: far values limited and weighted by variance, where that is safe.
+        What was fitted, in the window's coordinates: far values limited and weighted by variance, where that is safe.
     covariance
-        Of the coefficients, where the noise may differ from point to point, shape (p, p).
+        Of the local coefficients, where the noise may differ from point to point, shape (p, p).
     z
         The recommended setting in unit coordinates, shape (d,).
     sign
@@ -59,11 +70,13 @@ class Surface:
     knows_errors
         Whether standard errors were told with all values; otherwise weights, if there are any, come from residuals.
     smooth
-        Where the response is not quadratic: the function with its discrepancy. ``fit`` is then its second-order
-        expansion at the recommended setting.
+        Where the response is not quadratic: the function with its discrepancy, in the window's coordinates. ``fit`` is
+        then its second-order expansion at the recommended setting.
     """
 
     fit: QuadraticFit
+    local: QuadraticFit
+    window: Window
     evidence: Evidence
     covariance: Matrix
     z: Vector
@@ -84,6 +97,11 @@ class Surface:
         return slope
 
     @property
+    def is_closed_in(self) -> bool:
+        """Whether it is the surface of a window, because the noise grows with the height above the minimum."""
+        return not self.window.is_everything
+
+    @property
     def is_bowl(self) -> bool:
         """Whether the surface bends up in every direction."""
         return bool(np.linalg.eigvalsh(self.fit.hessian)[0] > 0)
@@ -96,13 +114,17 @@ class Surface:
         return fitted
 
     def _fitted(self, points: Matrix) -> Vector:
-        return features(points) @ self.fit.theta if self.smooth is None else self.smooth.value(points)
+        local = self._local(points)
+        return features(local) @ self.local.theta if self.smooth is None else self.smooth.value(local)
+
+    def _local(self, points: Matrix) -> Matrix:
+        return self.window.to_local(points) if self.is_closed_in else points
 
     def standard_errors(self, points: Matrix) -> Vector:
         """Return the standard errors of the fitted values at points (m, d)."""
         if self.smooth is not None:
-            return self.smooth.deviation(points)
-        phi = features(points)
+            return self.smooth.deviation(self._local(points))
+        phi = features(self._local(points))
         errors: Vector = np.sqrt(np.maximum(np.sum((phi @ self.covariance) * phi, axis=1), 0.0))
         return errors
 
@@ -112,10 +134,49 @@ class Surface:
         precision = self.evidence.precision[rows]
         if self.knows_errors or not np.all(precision > 0):
             return np.full(len(points), self.sigma)
+        if self.is_closed_in:
+            # The law of `numerics.close_in`, v = a + b h², read off its weights; relative errors, for v spans decades.
+            variances = self.evidence.counts[rows] / precision
+            squares = self._heights(self.window.from_local(self.evidence.points[rows])) ** 2
+            law = np.column_stack([1 / variances, squares / variances])
+            scale = np.maximum(law.max(axis=0), 1e-300)
+            a, b = optimize.nnls(law / scale, np.ones(len(law)))[0] / scale
+            # Inside the window it may have nothing to be read off: there no less than at its edge.
+            variance: Vector = np.maximum(a + b * self._heights(points) ** 2, self.fit.sigma2)
+            return np.sqrt(variance)
         # The profile of `numerics.weigh_by_variance`, log v = β₀ + β·z + γ|z|², read off the weights it gave.
         beta = np.linalg.lstsq(_profile(self.evidence.points[rows]), np.log(self.evidence.counts[rows] / precision))[0]
         deviation: Vector = np.exp(_profile(points) @ beta / 2)
         return deviation
+
+    def _heights(self, points: Matrix) -> Vector:
+        """Return the fitted heights above the recommended setting."""
+        above = self.sign * (self.values(points) - self.values(self.z[None, :]))
+        return np.maximum(above, 0.0)
+
+    def curvature_errors(self) -> Vector:
+        """Return the standard errors of the curvature's eigenvalues, the smallest eigenvalue first, shape (d,)."""
+        d = self.z.size
+        along = features(np.linalg.eigh(self.fit.hessian)[1].T)[:, d + 1 :] * 2  # qᵀHq as a linear function of vech H
+        variance = np.sum((along @ self.fit.covariance[d + 1 :, d + 1 :]) * along, axis=1)
+        errors: Vector = np.sqrt(np.maximum(variance, 0.0))
+        return errors
+
+    def view(self, k: int) -> tuple[float, float]:
+        """Return the part of coordinate k that pictures show: all of it, or as far as a window's fit has points."""
+        low, high = self.reach(k)
+        if not self.is_closed_in:
+            return low, high
+        radii = max(1.0, float(np.linalg.norm(self.evidence.points, axis=1).max()))
+        half = max(radii * float(np.linalg.norm(self.window.spread[k])), SMALLEST_VIEW)
+        return max(low, float(self.z[k]) - half), min(high, float(self.z[k]) + half)
+
+    def shows(self, points: Matrix) -> npt.NDArray[np.bool_]:
+        """Tell which of the points (m, d) lie in the part that pictures show; all of them where that is everything."""
+        if not self.is_closed_in:
+            return np.ones(len(points), dtype=np.bool_)
+        low, high = np.array([self.view(k) for k in range(self.z.size)]).T
+        return np.asarray(np.all((points >= low) & (points <= high), axis=1))
 
     def reach(self, k: int) -> tuple[float, float]:
         """Return how far coordinate k can go while the others stay as recommended."""
@@ -135,26 +196,43 @@ def surface_of(subject: Subject) -> Surface | None:
     """
     if subject.result is None or subject.evidence.n_measurements == 0:
         return None
-    shape = subject.domain.shape
-    # The same steps as `algorithms.conclude` takes; tests/report compares the two.
-    limited = limit_tails(subject.evidence, shape).evidence
-    fit = fit_quadratic(limited, shape)
-    evidence = weigh_by_variance(limited, fit)
-    if evidence is not limited:
-        fit = fit_quadratic(evidence, shape)
-    quadratic, fit = fit.minimiser, fit_saddle(evidence, shape) or fit
     z = np.asarray(subject.domain.to_unit(subject.result.x))
     known = bool(np.all(subject.evidence.precision[subject.evidence.counts > 0] > 0))
+    fit, evidence, window, smooth = _modelled(subject.evidence, subject.domain.shape, subject.result.certificate)
     spread = robust_covariance(fit, evidence)
-    certificate = subject.result.certificate
-    if certificate is None or certificate.is_quadratic:
-        return Surface(fit, evidence, spread, z, subject.sign, shape, known)
-    smooth = fit_smooth(subject.evidence, shape, quadratic)
-    return Surface(_expanded(smooth, fit, z), evidence, spread, z, subject.sign, shape, known, smooth)
+    local = fit if smooth is None else _expanded(smooth, fit, window.to_local(z[None, :])[0])
+    whole = local if window.is_everything else replace(window.pulled_back(local), minimiser=z)
+    return Surface(whole, local, window, evidence, spread, z, subject.sign, subject.domain.shape, known, smooth)
+
+
+def _modelled(
+    evidence: Evidence, shape: Shape, certificate: Certificate | None
+) -> tuple[QuadraticFit, Evidence, Window, SmoothFit | None]:
+    """Return the quadratic, the evidence as it was fitted, the window of both, and the smooth fit where there is one.
+
+    The same steps as `algorithms.modelled` and `algorithms.conclude` take; tests/report compares the two.
+    """
+    limited = limit_tails(evidence, shape)
+    fit = fit_quadratic(limited.evidence, shape)
+    weighted = weigh_by_variance(limited.evidence, fit)
+    if weighted is not limited.evidence:
+        fit = fit_quadratic(weighted, shape)
+    raw = limited.evidence if limited.is_exact else evidence
+    window, closed = Window(np.zeros(evidence.dimension), np.eye(evidence.dimension)), None
+    # An answer with a bound is that of the whole domain; without a verdict nothing else was looked for.
+    if certificate and certificate.lack_of_fit is not None and not math.isfinite(certificate.regret_bound):
+        closed = close_in(raw, fit, shape, lack_of_fit(raw, fit).log_bayes_factor)
+    if closed is not None:
+        fit, raw, weighted, window, shape = closed.fit, closed.evidence, closed.evidence, closed.window, Shape.BALL
+    if certificate and not certificate.is_quadratic:
+        return fit, weighted, window, fit_smooth(raw, shape, fit.minimiser)
+    if closed is None:
+        fit = fit_saddle(weighted, shape) or fit
+    return fit, weighted, window, None
 
 
 def _expanded(smooth: SmoothFit, fit: QuadraticFit, z: Vector) -> QuadraticFit:
-    """Return the second-order expansion of the fitted function at z."""
+    """Return the second-order expansion of the fitted function at z, all in the coordinates of its window."""
     value, gradient, bend = smooth.derivatives(z)
     linear = gradient - bend @ z
     constant = value - float(linear @ z) - float(z @ bend @ z) / 2
@@ -272,7 +350,7 @@ def _parts(surface: Surface, domain: Domain, vector: Vector, drift: float) -> tu
     order = [int(k) for k in np.argsort(-np.abs(vector)) if abs(vector[k]) > PART]
     order = order or [int(np.argmax(np.abs(vector)))]
     log = is_log(domain)
-    return tuple((k, f"×{there[k] / here[k]:.3g}" if log[k] else f"{there[k] - here[k]:+.3g}") for k in order)
+    return tuple((k, factor(float(there[k] / here[k])) if log[k] else f"{there[k] - here[k]:+.3g}") for k in order)
 
 
 def is_log(domain: Domain) -> tuple[bool, ...]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paraboloid.core import Box, Certificate, Domain
+from paraboloid.core import Certificate, Domain
 from paraboloid.report.diagnosis import Failures, Residuals
 from paraboloid.report.subject import Rows, Subject
-from paraboloid.report.surface import Direction, Surface, tolerances_of
-from paraboloid.report.wording import clean, counted, number, units, with_unit
+from paraboloid.report.surface import Direction, Surface, is_log, tolerances_of
+from paraboloid.report.wording import clean, counted, number, significant, spans_decades, units, with_unit
 
 __all__ = [
     "Table",
@@ -28,6 +28,9 @@ MOST_ROWS = 400
 MOST_CELLS = 4000
 FINEST = 1e-5
 """Of a knob's range: nothing can be set finer, and digits beyond it are noise to a reader."""
+
+NOTHING = 1e-3
+"""Of a knob's range: a setting nearer to zero counts as zero where its interval is the whole range."""
 
 MOST_DIRECTIONS = 12
 MOST_FAR = 10
@@ -48,19 +51,23 @@ class Table:
     note: str = ""
 
 
+def _ends(domain: Domain, k: int) -> tuple[float, float]:
+    place = np.zeros((2, domain.dimension))
+    place[:, k] = -1.0, 1.0
+    low, high = domain.from_unit(place)[:, k]
+    return float(low), float(high)
+
+
 def _range(domain: Domain, k: int) -> str:
-    place = np.zeros((2, domain.dimension))
-    place[:, k] = -1.0, 1.0
-    low, high = domain.from_unit(place)[:, k]
+    low, high = _ends(domain, k)
     text = f"{number(low, digits=6)} to {number(high, digits=6)}"
-    return text + (" (log scale)" if isinstance(domain, Box) and domain.knobs[k].log else "")
+    return text + (" (log scale)" if is_log(domain)[k] else "")
 
 
-def _width(domain: Domain, k: int) -> float:
-    place = np.zeros((2, domain.dimension))
-    place[:, k] = -1.0, 1.0
-    low, high = domain.from_unit(place)[:, k]
-    return float(high - low)
+def _finest(domain: Domain, k: int, x: float) -> float:
+    """Return the smallest step of a knob at x that is worth a digit."""
+    low, high = _ends(domain, k)
+    return FINEST * (x * float(np.log(high / low)) if is_log(domain)[k] else high - low)
 
 
 def knob_table(domain: Domain) -> Table:
@@ -80,12 +87,31 @@ def setting_table(subject: Subject) -> Table:
         if c is None:
             rows.append((clean(name), with_unit(number(x[k], digits=6), unit), "not known", _range(domain, k)))
             continue
-        low, high = (float(end) for end in c.x_ci[k])
-        step = max((high - low) / 2, FINEST * _width(domain, k))
-        between = f"{number(low, step)} to {number(high, step)}"
-        rows.append((clean(name), with_unit(number(x[k], step), unit), between, _range(domain, k)))
+        covariance = subject.result.estimate.covariance
+        error = float("nan") if covariance is None else float(np.sqrt(max(covariance[k, k], 0.0)))
+        setting, between = _setting(domain, k, float(x[k]), (float(c.x_ci[k, 0]), float(c.x_ci[k, 1])), error)
+        rows.append((clean(name), with_unit(setting, unit), between, _range(domain, k)))
     share = f"{subject.confidence:.0%}"
     return Table(("knob", "set to", f"best setting lies in ({share})", "allowed range"), rows)
+
+
+def _setting(domain: Domain, k: int, x: float, interval: tuple[float, float], error: float) -> tuple[str, str]:
+    """Return a setting and its interval as texts, with digits that fit the interval.
+
+    An interval that is the whole range, or spans decades, says nothing of digits: then three are significant, and more
+    where the standard error of the setting says that more are known.
+    """
+    low, high = interval
+    ends, finest = _ends(domain, k), _finest(domain, k, x)
+    width = ends[1] - ends[0]
+    is_whole = low <= ends[0] + 1e-9 * width and high >= ends[1] - 1e-9 * width
+    if not is_whole and not spans_decades(low, high):
+        step = max((high - low) / 2, finest)
+        return number(x, step), f"{number(low, step)} to {number(high, step)}"
+    between = " to ".join(number(end, digits=6) if end in ends else significant(end) for end in (low, high))
+    coarse = number(x, width / 100) if abs(x) < NOTHING * width and not is_log(domain)[k] else significant(x)
+    fine = number(x, max(error, finest)) if np.isfinite(error) else coarse
+    return (fine if abs(float(fine) - x) < abs(float(coarse) - x) else coarse), between
 
 
 def quality_table(subject: Subject, c: Certificate, *, is_trusted: bool) -> Table:
@@ -117,11 +143,12 @@ def tolerance_table(surface: Surface, domain: Domain, worsening: float) -> Table
     """Return how far each knob alone may drift."""
     rows = []
     for k, found in enumerate(tolerances_of(surface, domain, worsening)):
-        step = (found.high - found.low) / 20
-        low, high = number(found.low, step), number(found.high, step)
+        step = None if spans_decades(found.low, found.high) else (found.high - found.low) / 20
+        low, high = (significant(end) if step is None else number(end, step) for end in (found.low, found.high))
         edges = [word for word, is_edge in (("low", found.is_edge_low), ("high", found.is_edge_high)) if is_edge]
         remark = "the whole range" if len(edges) == 2 else f"up to the {edges[0]} end of the range" if edges else ""
-        setting = number(float(domain.from_unit(surface.z)[k]), step)
+        place = float(domain.from_unit(surface.z)[k])
+        setting = significant(place) if step is None else number(place, step)
         unit = units(domain)[k]
         rows.append((clean(domain.names[k]), with_unit(setting, unit), f"{low} to {high}", remark))
     return Table(("knob", "recommended", "may drift between", "remark"), rows)

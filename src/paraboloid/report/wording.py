@@ -5,7 +5,7 @@ import unicodedata
 
 from paraboloid.core import Box, Domain
 
-__all__ = ["clean", "counted", "number", "shortened", "units", "with_unit"]
+__all__ = ["clean", "counted", "factor", "number", "shortened", "significant", "spans_decades", "units", "with_unit"]
 
 LONGEST = 200  # characters of a name or a remark that are shown
 FORBIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -57,6 +57,35 @@ def number(value: float | None, step: float | None = None, digits: int = 4) -> s
         return _plain(f"{value:.{min(max(significant, 2), 15)}g}")
     written = f"{value:.{decimals}f}"
     return written[1:] if written.startswith("-") and not float(written) else written
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits; of a large one all digits before the point.
+
+    >>> significant(0.000123456), significant(1.23456), significant(12345.6)
+    ('0.000123', '1.23', '12346')
+    """
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e7 else number(value, digits=digits)
+
+
+def factor(ratio: float) -> str:
+    """Return a factor with three digits, and more where it is so near to one that they are needed.
+
+    >>> factor(3.1623), factor(0.12), factor(1.000234)
+    ('×3.16', '×0.12', '×1.00023')
+    """
+    apart = abs(ratio - 1)
+    leading = math.floor(-math.log10(apart)) if 1e-12 < apart < 1 else 0  # digits that are those of one
+    return f"×{_plain(f'{ratio:.{max(3, leading + 3)}g}')}"
+
+
+def spans_decades(low: float, high: float) -> bool:
+    """Tell whether an interval goes over a factor of ten or more, so that digits that fit its width lose its low end.
+
+    >>> spans_decades(0.001, 1.0), spans_decades(0.5, 1.0), spans_decades(-1.0, 1.0)
+    (True, False, False)
+    """
+    return high >= 10 * low > 0 or low <= 10 * high < 0
 
 
 def _plain(written: str) -> str:

@@ -171,4 +171,8 @@ def _elliptope_step(B: Matrix, x: Vector) -> tuple[float, float, Matrix, Vector]
     scale = np.sqrt(np.diag(S))
     S /= np.outer(scale, scale)
     total = float(sizes.sum())
-    return total**2, float(np.trace(np.linalg.solve(S, B))), S, 2 * np.log(scale**2 / total)
+    try:
+        upper = float(np.trace(np.linalg.solve(S, B)))
+    except np.linalg.LinAlgError:  # B is singular but for rounding: this S bounds nothing
+        upper = np.inf
+    return total**2, upper, S, 2 * np.log(scale**2 / total)

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from paraboloid.report.tables import Table
+from paraboloid.report.templates import template_environment
 from paraboloid.report.wording import clean, counted, number
 from paraboloid.store import Event
 from paraboloid.study import StudyStatus, Trial, TrialState
@@ -20,8 +21,6 @@ __all__ = ["Pages", "style"]
 MOST_FIELDS = 50
 """Fields for replicates of one trial, as on a sheet."""
 PAGE_LENGTH = 100
-LONG_WORD = 14
-"""Characters of a word that may be broken anywhere; shorter ones stay whole."""
 MOST_COLUMNS = 4
 """Knobs that have a column of their own in the table of all trials."""
 SETTLED = {
@@ -83,7 +82,7 @@ class Pages:
 
     def __init__(self, desk: Desk, guard: Guard) -> None:
         self._desk, self._fitting = desk, Fitting(desk.study)
-        self._environment = _environment()
+        self._environment = template_environment("paraboloid.web")
         self._common = {
             "title": clean(desk.study.path.stem) or "Paraboloid",
             "version": version("paraboloid"),
@@ -240,20 +239,6 @@ class Pages:
             )
             for knob in self._desk.knobs
         ]
-
-
-def _environment() -> Any:
-    import jinja2
-
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("paraboloid.web", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["kind"] = lambda cell: "long" if max(map(len, cell.split(" ")), default=0) > LONG_WORD else "word"
-    return made
 
 
 def _entered(trial: Trial) -> Typed:
