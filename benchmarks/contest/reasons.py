@@ -47,9 +47,9 @@ REASONS: tuple[tuple[tuple[str, ...], str], ...] = (
             "bbobnoisy_f10[1379]_*",
             "bbobnoisy_f11[68]_*",
         ),
-        "The noise is proportional to the height, or rare, and (nearly) vanishes at the minimum: who shrinks "
-        "the steps reaches 1e-8. Seen (f101, f109): nine of ten measurements of every round are 0.25 "
-        "half-ranges or more from the answer. Supposed for the others.",
+        "The noise is a factor as large as the height itself, and vanishes at the minimum. The search closes in by "
+        "a constant factor a round and has eight rounds; who follows the lowest of many single values goes on "
+        "shrinking. Supposed: more rounds would help.",
     ),
     (
         (
