@@ -87,3 +87,14 @@ def test_one_wild_value_is_no_shape() -> None:
         wild = values.copy()
         wild[place] += 3.0
         assert verdict(evidence_of(points, wild)) < SURE
+
+
+def test_standard_errors_of_many_orders_of_magnitude_are_no_trouble() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (45, 2))
+    sem = np.where(np.arange(45) % 3 == 0, 1e-4, 1e4)
+    values = np.sum(points**2, axis=1) + sem * rng.standard_normal(45)
+    measured = Measurements(np.ones(45, dtype=np.int64), values, np.zeros(45), precision=sem**-2.0)
+    evidence = Evidence.empty(2).with_measurements(points, measured)
+    found = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX))
+    assert np.isfinite(found.log_bayes_factor) and not found.is_sure

@@ -100,10 +100,11 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
     z = project_onto_region(domain.shape, model.minimiser[None, :])[0]
     inverse = np.linalg.inv(best.curvature)
     jacobian = domain.jacobian(z) @ window.spread
-    back = np.linalg.inv(jacobian)
+    back, outward = np.linalg.inv(jacobian), np.linalg.inv(window.spread)
     _, limit = instance_limit_bounds(best.curvature, 0.99 * best.place, _unit_domain(model.shape, d))  # not at the edge
     edges = np.stack([np.full(d, -1.0), np.full(d, 1.0)])
     where = _half(evidence, z, domain)
+    outliers = _outliers(model.limited) if window.is_everything else ()  # seen from the window they are none
     certificate = Certificate(
         regret=float(np.sum(inverse * best.gradient_covariance)) / 2,
         regret_bound=np.inf,
@@ -111,11 +112,11 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
         x_ci=domain.from_unit(edges).T,
         fun=best.value,
         fun_se=best.value_se,
-        hess_eig=np.asarray(np.linalg.eigvalsh(best.curvature), dtype=np.float64),
+        hess_eig=np.asarray(np.linalg.eigvalsh(outward.T @ best.curvature @ outward), dtype=np.float64),
         hess_eig_se=np.full(d, np.nan),
         sigma=math.sqrt(best.sigma2),
         regret_unit=best.sigma2 * limit,
-        caveats=(_not_quadratic(lack, where) if model.smooth else _uneven_noise(where), *_outliers(model.limited)),
+        caveats=(_not_quadratic(lack, where) if model.smooth else _uneven_noise(where), *outliers),
         lack_of_fit=lack.log_bayes_factor,
         is_quadratic=model.smooth is None,
     )
@@ -148,14 +149,22 @@ class _Best:
 
 
 def _half(evidence: Evidence, z: Vector, domain: Domain) -> str:
-    """Return how near to z half of the measurements were taken, knob by knob."""
-    away = np.abs(domain.from_unit(evidence.points) - domain.from_unit(z))
+    """Return how near to z half of the measurements were taken, knob by knob, a log knob's by its factor."""
+    away = np.abs(evidence.points - z)
     order = np.argsort(away, axis=0)
     reached = np.cumsum(evidence.counts[order], axis=0)
     middle = np.sum(reached < reached[-1] / 2, axis=0)
     reach = np.take_along_axis(away, np.take_along_axis(order, middle[None, :], axis=0), axis=0)[0]
-    named = [f"{name} ± {size:.2g}" for name, size in zip(domain.names, reach, strict=True)]
+    here, there = domain.from_unit(np.stack([z, z + np.where(z > 0, -reach, reach)]))
+    named = [
+        f"{name} ×/÷ {max(b / a, a / b):.2g}" if is_log else f"{name} ± {abs(b - a):.2g}"
+        for name, is_log, a, b in zip(domain.names, _is_log(domain), here.tolist(), there.tolist(), strict=True)
+    ]
     return ", ".join([*named[:MOST_NAMED], *(["..."] if len(named) > MOST_NAMED else [])])
+
+
+def _is_log(domain: Domain) -> list[bool]:
+    return [knob.log for knob in domain.knobs] if isinstance(domain, Box) else [False] * domain.dimension
 
 
 def _not_quadratic(lack: LackOfFit, where: str) -> str:
@@ -213,7 +222,7 @@ def _outliers(limited: Limited) -> tuple[str, ...]:
 def _named(direction: Vector, domain: Domain) -> str:
     """Return a direction of unit coordinates in knob units, a log knob's by its factor, its largest parts first."""
     here, there = domain.from_unit(np.stack([np.zeros(domain.dimension), direction]))
-    is_log = [knob.log for knob in domain.knobs] if isinstance(domain, Box) else [False] * domain.dimension
+    is_log = _is_log(domain)
     order = [k for k in np.argsort(-np.abs(direction)) if abs(direction[k]) > 0.2]
     moves = [f"×{there[k] / here[k]:.3g}" if is_log[k] else f"{there[k] - here[k]:+.3g}" for k in order]
     return ", ".join(f"{domain.names[k]} {move}" for k, move in zip(order, moves, strict=True))

@@ -154,7 +154,7 @@ def _log_bayes_factor(
             U = (a / np.median(a) * root / np.sqrt(np.median(weights)))[:, None] * C
             U -= Q @ (Q.T @ U)
             found += _log_ratios(U.T @ U, left @ U, float(left @ left), scatter, total)
-    return float(logsumexp(found) - np.log(len(found)))
+    return float(logsumexp(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
 
 
 def _low_rank(R: Matrix) -> Matrix:
@@ -175,7 +175,10 @@ def _log_ratios(gram: Matrix, Uu: Vector, uu: float, scatter: float, total: floa
     for size in SIZES:
         K = size * gram
         K[np.diag_indices_from(K)] += 1.0
-        root = linalg.lapack.dpotrf(K, lower=1, overwrite_a=1)[0]
+        root, failed = linalg.lapack.dpotrf(K, lower=1, overwrite_a=1)
+        if failed:  # weights of too many orders of magnitude for this size: it says nothing
+            found.append(-np.inf)
+            continue
         explained = linalg.blas.dtrsv(root, Uu, lower=1)
         rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + scatter
         found.append(float(-np.sum(np.log(np.diag(root))) - total / 2 * np.log(rest / (uu + scatter))))
