@@ -104,7 +104,6 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
     _, limit = instance_limit_bounds(best.curvature, 0.99 * best.place, _unit_domain(model.shape, d))  # not at the edge
     edges = np.stack([np.full(d, -1.0), np.full(d, 1.0)])
     where = _half(evidence, z, domain)
-    outliers = _outliers(model.limited) if window.is_everything else ()  # seen from the window they are none
     certificate = Certificate(
         regret=float(np.sum(inverse * best.gradient_covariance)) / 2,
         regret_bound=np.inf,
@@ -116,7 +115,7 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
         hess_eig_se=np.full(d, np.nan),
         sigma=math.sqrt(best.sigma2),
         regret_unit=best.sigma2 * limit,
-        caveats=(_not_quadratic(lack, where) if model.smooth else _uneven_noise(where), *outliers),
+        caveats=(_not_quadratic(lack, where) if model.smooth else _uneven_noise(where), *_outliers(model.limited)),
         lack_of_fit=lack.log_bayes_factor,
         is_quadratic=model.smooth is None,
     )
