@@ -23,15 +23,15 @@ def closed_in(points: Matrix, values: Vector) -> Closed | None:
 
 @pytest.mark.parametrize("tails", ["normal", "t(3)"])
 def test_noise_that_is_the_same_everywhere_is_left_alone(tails: str) -> None:
-    """False alarm: a gain of 3.9 in log likelihood is reached by chance with a probability below 1 % a draw; more
-    than 7 of 100 draws have then a probability below 1e-5. It would catch a rate of 15 % nine times in ten."""
+    """False alarm: with other draws it closed in on none of 600, so that the rate is below 0.8 % (99 %); more than 5
+    of 100 draws have then a probability of 2e-4. It would catch a rate of 15 % in 99.8 % of cases."""
     rng = np.random.default_rng(0)
     found = 0
     for _ in range(100):
         points = rng.uniform(-1, 1, (40, 2))
         noise = rng.standard_normal(40) if tails == "normal" else rng.standard_t(3, 40)
         found += closed_in(points, heights(points) + 0.3 * noise) is not None
-    assert found <= 7
+    assert found <= 5
 
 
 def test_noise_in_proportion_to_the_height_is_seen_and_the_window_holds_the_minimum() -> None:
