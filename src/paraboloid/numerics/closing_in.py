@@ -35,7 +35,7 @@ __all__ = ["Closed", "Window", "close_in", "n_low"]
 
 SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
-DEEP = 100.0  # ratio of the greatest height to the median one: who measures so low has closed in before
+DEEP = 100.0  # times lower than the greatest height: who measures most there has closed in before
 LOW = 0.05  # of the average height
 NEARER = 2.0  # a window must be lower than what was measured by this factor
 SAFE = 4.0  # times the expected regret: the height within which the minimiser is looked for
@@ -245,7 +245,8 @@ class _State:
 
 
 def _looks_worth(measured: Evidence, fit: QuadraticFit, heights: Vector, plain: tuple[float, float]) -> bool:
-    if float(np.median(np.repeat(heights, measured.counts))) < float(heights.max()) / DEEP:
+    is_low = heights < float(heights.max()) / DEEP
+    if 2 * int(measured.counts[is_low].sum()) > measured.n_measurements:
         return True
     squares = _squares(measured, fit)
     middle = max(float(np.median(heights)), ROUNDING * float(heights.max()))
