@@ -1,7 +1,7 @@
 """Parallel measuring: blocks through a real Dask cluster against the simulator alone, and many workers against one.
 
-(a) `blocks`: 10⁷ measurements of fast vectorized simulators on 2 Dask workers, one round and whole searches, against
-the same simulator called in a bare loop on both workers at once, just before and just after.
+(a) `blocks`: 10⁷ measurements of fast simulators on 2 Dask workers, one round and whole searches, against the same
+simulator called in a bare loop on both workers at once, just before and just after.
 
 (b) `workers`: a `Study` of 16 workers with heavy-tailed durations (log-normal, σ = 1.5) on a simulated clock: the share
 of time that workers are idle, and the regret against one worker's.
@@ -31,8 +31,6 @@ from distributed import Client
 from paraboloid import Study, minimize, problems, run
 from paraboloid.core import Ball, Experiment, Vector
 
-Simulator = Callable[[Vector, np.random.Generator], Vector]
-
 DASK = Path(sys.executable).parent / "dask"
 CENTRE = np.array([0.3, -0.2])
 ROWS = 2**14
@@ -53,15 +51,37 @@ def queue(x: Vector, rng: np.random.Generator) -> Vector:
     return np.asarray(wait + 50 * away[:, 0] ** 2 + 5 * away[:, 1] ** 2)
 
 
-SIMULATORS: dict[str, Simulator] = {"a bowl and one normal": bowl, "a queue of 24 customers": queue}
+def order(x: Vector, rng: np.random.Generator) -> float:
+    """Return the cost of one day of a shop that orders up to a level: plain Python, one setting at a time."""
+    level, price = 10 + 5 * x[0], 4 + 2 * x[1]
+    demand = rng.poisson(10 - price)
+    sold = min(demand, level)
+    return float(level - price * sold + 2 * max(0.0, demand - level))
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """A function to measure, and whether it takes many settings at once."""
+
+    name: str
+    measure: Callable[[Vector, np.random.Generator], Vector | float]
+    vectorized: bool
+
+
+SIMULATORS = (
+    Simulator("a bowl and one normal, numpy", bowl, vectorized=True),
+    Simulator("a queue of 24 customers, numpy", queue, vectorized=True),
+    Simulator("a shop's day, plain Python", order, vectorized=False),
+)
 
 
 def simulate_alone(simulator: Simulator, n: int, seed: int) -> float:
     """Return the seconds that n measurements take in a bare loop."""
-    rng, x = np.random.default_rng(seed), np.zeros((ROWS, 2))
+    rng, x = np.random.default_rng(seed), np.zeros((ROWS, 2) if simulator.vectorized else 2)
+    measure = simulator.measure
     start = time.perf_counter()
-    for _ in range(n // ROWS):
-        simulator(x, rng)
+    for _ in range(n // ROWS if simulator.vectorized else n):
+        measure(x, rng)
     return time.perf_counter() - start
 
 
@@ -105,7 +125,7 @@ def seconds_of_round(simulator: Simulator, n: int, seed: int, client: Any) -> fl
     """Return the seconds that one experiment of n measurements at six points takes, summary included."""
     points = np.random.default_rng(seed).uniform(-1, 1, (6, 2))
     experiment = Experiment(points, np.diff(np.linspace(0, n, 7).astype(np.int64)))
-    with run.Measurer(simulator, client, vectorized=True, seed=seed) as measurer:
+    with run.Measurer(simulator.measure, client, vectorized=simulator.vectorized, seed=seed) as measurer:
         measurer.measure(Experiment(points, 1000))  # as the round before it: what a measurement takes is known
         start = time.perf_counter()
         measurements = measurer.measure(experiment)
@@ -117,7 +137,7 @@ def seconds_of_search(simulator: Simulator, n: int, seed: int, client: Any) -> f
     """Return the seconds of a whole search: rounds, fits and designs."""
     start = time.perf_counter()
     box = [(-1.0, 1.0), (-1.0, 1.0)]
-    result = minimize(simulator, box, budget=n, rng=seed, vectorized=True, executor=client)
+    result = minimize(simulator.measure, box, budget=n, rng=seed, vectorized=simulator.vectorized, executor=client)
     assert result.nfev == n and result.nfail == 0
     return time.perf_counter() - start
 
@@ -127,7 +147,7 @@ def blocks(n: int, pairs: int, n_workers: int = 2) -> None:
     print(f"{n:,} measurements on {n_workers} Dask workers; speed over that of the simulator alone: median (range)\n")
     print("| simulator | alone, ns each | one round, in blocks | a whole search |\n|---|---|---|---|")
     with cluster(n_workers) as client:
-        for name, simulator in SIMULATORS.items():
+        for simulator in SIMULATORS:
             seconds_of_search(simulator, 100_000, 0, client)  # everything is loaded
             own = [seconds_alone(simulator, n, n_workers, client)]
             rounds: list[float] = []
@@ -138,7 +158,7 @@ def blocks(n: int, pairs: int, n_workers: int = 2) -> None:
                     own.append(seconds_alone(simulator, n, n_workers, client))
                     ratios.append((own[-2] + own[-1]) / 2 / taken)  # others' work on the machine comes and goes
             each = 1e9 * n_workers * statistics.median(own) / n
-            print(f"| {name} | {each:.0f} | {spread(rounds)} | {spread(searches)} |", flush=True)
+            print(f"| {simulator.name} | {each:.0f} | {spread(rounds)} | {spread(searches)} |", flush=True)
 
 
 def spread(ratios: list[float]) -> str:
