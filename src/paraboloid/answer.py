@@ -111,7 +111,7 @@ def translate(
         x=np.array(result.x),
         success=is_over and result.status in (Status.BUDGET_SPENT, Status.ACCURACY_REACHED),
         status=list(Status).index(result.status),
-        message=" ".join([sentence, *caveats]),
+        message=" ".join([sentence, *(caveat[:1].upper() + caveat[1:] for caveat in caveats)]),
         stop_reason=result.status.name if is_over else "RUNNING",
         nfev=counted.n_measurements,
         nfail=counted.n_failures,

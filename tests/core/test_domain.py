@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import Bounds
 
 from paraboloid.core import Ball, Box, Knob, Shape, UsageError, as_domain
 
@@ -188,3 +189,11 @@ def test_settings_that_are_no_finite_numbers_are_refused_as_such() -> None:
         for bad in (math.nan, math.inf):
             with pytest.raises(UsageError, match="finite"):
                 domain.to_unit([bad])
+
+
+def test_scipy_bounds_are_a_box() -> None:
+    box = as_domain(Bounds([-1.0, 0.0], 2.0))  # type: ignore[arg-type]  # SciPy's, one high for both knobs
+    assert isinstance(box, Box)
+    np.testing.assert_array_equal(box.from_unit(np.array([[-1.0, -1.0], [1.0, 1.0]])), [[-1.0, 0.0], [2.0, 2.0]])
+    with pytest.raises(UsageError, match="finite"):
+        as_domain(Bounds([-np.inf], [1.0]))  # type: ignore[arg-type]

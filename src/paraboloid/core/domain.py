@@ -191,13 +191,15 @@ Domain: TypeAlias = Box | Ball
 
 
 def as_domain(given: Domain | Sequence[Knob | Sequence[float]]) -> Domain:
-    """Return the domain itself, or the box of a sequence of (low, high) pairs.
+    """Return the domain itself, or the box of a sequence of (low, high) pairs, or of SciPy's ``Bounds``.
 
     >>> as_domain([(0, 1), (2, 3)]).dimension
     2
     """
     if isinstance(given, Box | Ball):
         return given
+    if hasattr(given, "lb") and hasattr(given, "ub"):  # SciPy's Bounds; its module takes long to load
+        return Box(list(np.broadcast(np.atleast_1d(given.lb), np.atleast_1d(given.ub))))
     try:
         return Box(list(given))
     except TypeError as error:
