@@ -66,93 +66,18 @@ def _made_from(of: Standings, files: list[str]) -> str:
 
 def benchmarks_page(of: Standings, files: list[str]) -> str:
     """Return the text of docs/benchmarks.md."""
-    return f"""# Benchmarks against everything else
-
-{_made_from(of, files)}
-
-`make bench` runs the quick set of cells into `build/` in its own environment and prints the first table for
-your machine; interrupted, it goes on where it was. `make bench-full` runs the whole set, which takes many
-hours. Solvers whose names end in `+` are set as a fair expert would set them. What is lost, cell by cell:
-[where we lose](where-we-lose.md).
-
-## All solvers
-
-{tables.margin_summary(of)} {_others_summary(of)}
-
-{tables.headline(of)}
-
-*Regret·T / V\\*: geometric mean over the quadratic cells with normal noise of the mean regret, in units of the
-[instance limit](instance-limit.md). Theirs / ours: geometric mean over the cells that both ran in; above 1 we
-are better. Regret / best: geometric mean over cells of the median regret over that of the best solver of the
-cell; regrets below 1e-8 count as 1e-8. Solvers that are slow, or not made for a problem, have fewer cells: then
-only the column theirs / ours compares like with like. Own ms: median CPU time of the solver itself for each
-measurement. MB: greatest growth of memory in any run. A failed run counts as the regret of the centre.*
-
-## Noisy quadratics: the margin
-
-{tables.margins(of)}
-
-*Names: region, knobs d, condition c, distance r of the minimum from the centre, noise (normal, Student t(3),
-log-normal, unequal). Mean regrets on shared seeds, ratio with a bootstrap interval. V\\* is for normal noise of
-unit variance: with heavy tails or unequal noise one can be below it.*
-
-## Third-party problems and smooth functions
-
-COCO's `bbob-noisy` (written out and compared with the package), SimOpt's SAN-1, SSCONT-1, CNTNEWS-1 and
-PARAMESTI-1 (as well), a variational circuit with shots, a controller of a pendulum, cross-validated support
-vectors, and noisy smooth functions with a known truth.
-
-{tables.by_budget(of)}
-
-*Mean rank: 0 is the best solver of a cell, 1 the worst; in brackets the number of cells where it is not all.
-Worst cell: greatest median regret over that of the best solver.*
-
-{tables.medians(of)}
-
-*Median true regret: ours, the rivals that are best on the whole, and whoever is best in the cell.*
-
-![Regret against the budget](figures/bench-convergence.png)
-
-![Performance and data profiles](figures/bench-profiles.png)
-
-## Own time and memory
-
-{tables.costs(of)}
-
-## Solvers and settings
-
-{tables.table(["solver", "setting and answer"], [[name, text] for name, text in SETTINGS.items()])}
-
-Where the minimum lies in the centre (r0), solvers that begin there begin at the answer; they are run, and not ranked.
-On a ball, solvers that know only boxes are given the cube about it, and a point outside the ball is measured
-where it meets the ball on its way to the centre.
-
-## Statistical note
-
-- **Seeds.** Scored runs have seeds from 30,000 on, the same for all solvers of a cell: the seed sets the
-  instance, the noise and the solver's own draws. Solvers that take long run on fewer of the same seeds, and are
-  compared on those only.
-- **What was chosen on which seeds.** The experts' settings were chosen on seeds 500 to 503 by `python
-  benchmarks/everything.py tune`, on ten problems of which eight are scored here too, with other noise: that helps the
-  rivals, not us. The cells of the quick set were chosen by their running time on seed 500. No setting of
-  theirs was chosen on scored seeds, nothing of ours was changed between the first and the last scored run, and no cell
-  was dropped after its result was seen. Two choices were made after a look
-  at the first scored seed: which fast solvers also ran at T = 5000 (for their strength), and that solvers which begin
-  at the answer are not ranked there (their regret was exactly 0).
-- **Measured twice.** The scored runs showed that the minimiser we had given to the classical designs was inexact on
-  boxes with a condition of 100 and more. It was mended, which helps them, and their runs on boxes were made again.
-- **Intervals** are at 90 %. On quadratics: ratio of mean regrets, bootstrap over shared seeds. Elsewhere
-  regrets spread over decades, so: geometric mean of the ratio on shared seeds, Student's interval for the mean
-  of the logs. With five seeds or fewer the bootstrap interval is too narrow. At 90 %, one comparison in twenty
-  between equals is called a loss: with this many comparisons some of the listed losses, and some of the wins,
-  are luck.
-- **Too few to tell.** Three seeds are the least for an interval; a solver with fewer in a cell is ranked, not compared.
-- **Commit and source.** Rows name the commit of the tree (`-dirty` where other files were being edited) and a digest of
-  the package's own text, which is the same in all rows of this page.
-- **Failures** are kept, counted in the first table, and scored as the regret of the centre.
-- **Time and memory** are CPU seconds of the solver without the measurements, one core, and growth of resident
-  memory as the kernel counts it; both in the process that ran it.
-"""
+    return _filled(
+        "benchmarks.md",
+        made_from=_made_from(of, files),
+        margin_summary=tables.margin_summary(of),
+        others_summary=_others_summary(of),
+        headline=tables.headline(of),
+        margins=tables.margins(of),
+        by_budget=tables.by_budget(of),
+        medians=tables.medians(of),
+        costs=tables.costs(of),
+        settings=tables.table(["solver", "setting and answer"], [[name, text] for name, text in SETTINGS.items()]),
+    )
 
 
 def losses_page(of: Standings, files: list[str]) -> str:
@@ -161,39 +86,27 @@ def losses_page(of: Standings, files: list[str]) -> str:
     worse = [cell for cell in of.other_cells if _times_worse(of, cell) > 3]
     quadratic = [cell for cell in of.quadratic_cells if cell in lost]
     other = [cell for cell in of.other_cells if cell in lost]
-    return f"""# Where we lose
+    return _filled(
+        "where-we-lose.md",
+        made_from=_made_from(of, files),
+        n_lost=len(lost),
+        n_cells=_n_cells(of),
+        n_quadratic=len(of.quadratic_cells),
+        n_quadratic_lost=len(quadratic),
+        quadratic_losses=tables.losses_by_cell(of, quadratic),
+        n_other=len(of.other_cells),
+        n_other_lost=len(other),
+        other_losses=tables.losses_by_cell(of, other),
+        reasons=_reasons(sorted(set(quadratic) | set(other) | set(worse))),
+        n_worse=len(worse),
+        worse=_worse_table(of, worse),
+        broken_bounds=tables.broken_bounds(of),
+    )
 
-Every cell of the [benchmarks](benchmarks.md) in which another solver is better than Paraboloid beyond the 90 %
-interval: {len(lost)} of {_n_cells(of)} cells. {_made_from(of, files)}
 
-## Noisy quadratics: {len(quadratic)} of {len(of.quadratic_cells)} cells
-
-{tables.losses_by_cell(of, quadratic)}
-
-## Everything else: {len(other)} of {len(of.other_cells)} cells
-
-{tables.losses_by_cell(of, other)}
-
-## Why
-
-*Seen* is what the trace of one run on seed 500, which is not scored, shows; *supposed* is a guess. No reason has been
-tested by changing the search.
-
-{_reasons(sorted(set(quadratic) | set(other) | set(worse)))}
-
-## More than three times worse than the best
-
-Cells in which our median regret is more than three times that of the best solver, whether or not the interval
-shows it: {len(worse)} of {len(of.other_cells)}.
-
-{_worse_table(of, worse)}
-
-## Bounds that did not hold
-
-`regret_bound` is claimed at 95 %, if the response is quadratic. It was finite, and below the true regret, here:
-
-{tables.broken_bounds(of)}
-"""
+def _filled(template: str, **parts: object) -> str:
+    text = (Path(__file__).parent / "templates" / template).read_text(encoding="utf-8")
+    return text.format(**parts)
 
 
 def _times_worse(of: Standings, cell: Cell) -> float:
