@@ -7,7 +7,7 @@ the knobs therefore changes nothing but the units of the answer.
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -67,20 +67,18 @@ class Box:
     """
 
     knobs: tuple[Knob, ...]
+    names: tuple[str, ...] = field(compare=False, repr=False)
+    """Names of the knobs, in order."""
 
     def __init__(self, knobs: Sequence[Knob | Sequence[float]]) -> None:
         made = tuple(_as_knob(knob, index) for index, knob in enumerate(knobs, start=1))
         if not made:
             raise UsageError("a box needs at least one knob, got none. Give [(low, high), ...].")
-        names = [knob.name for knob in made]
+        names = tuple(knob.name for knob in made)
         if len(set(names)) < len(names):
-            raise UsageError(f"knobs need different names, got {names}.")
+            raise UsageError(f"knobs need different names, got {list(names)}.")
         object.__setattr__(self, "knobs", made)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the knobs, in order."""
-        return tuple(knob.name for knob in self.knobs)
+        object.__setattr__(self, "names", names)
 
     @property
     def dimension(self) -> int:
