@@ -185,10 +185,11 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     heights = _heights(fit, measured)
     edge = float(np.average(heights, weights=np.minimum(measured.counts, 10)))
     spread = float(np.ptp(measured.means))
-    if not _squares(measured, fit)[0].max() > (ROUNDING * spread) ** 2 or not heights.max() > 0:
+    squares = _squares(measured, fit)
+    if not squares[0].max() > (ROUNDING * spread) ** 2 or not heights.max() > 0:
         return None  # without noise there is nothing to get away from
-    plain = _likelihood(np.ones(len(heights)), *_squares(measured, fit))
-    if not _looks_worth(measured, fit, heights, plain):
+    plain = _likelihood(np.ones(len(heights)), *squares)
+    if not _looks_worth(measured, heights, squares, plain):
         return None
     height, waited, step = float(heights.max()), 0, 0
     begin = _State(Window(np.zeros(d), np.eye(d)), measured, fit, np.inf, 0.0, plain[1] / (LEVEL * height) ** 2)
@@ -244,11 +245,12 @@ class _State:
     slope: float
 
 
-def _looks_worth(measured: Evidence, fit: QuadraticFit, heights: Vector, plain: tuple[float, float]) -> bool:
+def _looks_worth(
+    measured: Evidence, heights: Vector, squares: tuple[Vector, Vector], plain: tuple[float, float]
+) -> bool:
     is_low = heights < float(heights.max()) / DEEP
     if 2 * int(measured.counts[is_low].sum()) > measured.n_measurements:
         return True
-    squares = _squares(measured, fit)
     middle = max(float(np.median(heights)), ROUNDING * float(heights.max()))
     return any(_likelihood((middle / f) ** 2 + heights**2, *squares)[0] - plain[0] > WORTH for f in (1.0, 4.0, 16.0))
 

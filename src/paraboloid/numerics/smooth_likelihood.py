@@ -83,30 +83,43 @@ class Likelihood:
             return np.inf, np.zeros(6)
         means, y = self.means, self.means.y
         alpha = linalg.cho_solve((root, True), y, check_finite=False)
-        M = np.outer(alpha, alpha) - linalg.cho_solve((root, True), np.eye(len(y)), check_finite=False)
+        upper = linalg.lapack.dpotri(root, lower=1)[0].T  # half of K⁻¹; below its diagonal is nothing
         miss = (numbers - self.expected) / SPREAD
         spent = means.scatter * np.exp(-numbers[0])
         value = float(y @ alpha) / 2 + float(np.sum(np.log(np.diag(root)))) + float(miss @ miss) / 2
         value += (means.freedom * numbers[0] + spent) / 2
-        gradient = self._gradient(numbers, M, near, mirrored, D, base, l2)
+        gradient = self._gradient(numbers, upper, alpha, (near, mirrored, D), base, l2)
         gradient[0] += (means.freedom - spent) / 2
         return value, gradient + miss / SPREAD
 
     def _gradient(
-        self, numbers: Vector, M: Matrix, near: Matrix, mirrored: Matrix, D: Matrix, base: Vector, l2: float
+        self,
+        numbers: Vector,
+        upper: Matrix,
+        alpha: Vector,
+        kernels: tuple[Matrix, Matrix, Matrix],
+        base: Vector,
+        l2: float,
     ) -> Vector:
-        """Return the gradient of the likelihood of the means: -½ tr(M ∂K)."""
+        """Return the gradient of the likelihood of the means: -½ tr(M ∂K), M = ααᵀ - K⁻¹, ``upper`` half of K⁻¹."""
         even, odd = np.exp(numbers[1]), np.exp(numbers[2])
-        along, across = float(np.sum(M * near)), float(np.sum(M * mirrored))
-        rows = np.sum(M * D, axis=1)
+        near, mirrored, D = kernels
+        corner = np.diag(upper)
+
+        def trace(X: Matrix) -> float:  # tr(MX) for symmetric X; M itself is never needed
+            return float(alpha @ (X @ alpha)) - 2 * float(np.vdot(upper, X)) + float(corner @ np.diag(X))
+
+        along, across = trace(near), trace(mirrored)
+        product = upper * D
+        rows = alpha * (D @ alpha) - product.sum(axis=0) - product.sum(axis=1) + np.diag(product)
         stretched = (even + odd) / 2 * near * self.square + (even - odd) / 2 * mirrored * self.mirrored
-        diagonal = np.diag(M)
+        diagonal = alpha**2 - corner
         return np.array(
             [
                 -np.exp(numbers[0]) * float(diagonal @ (1 / self.means.counts)) / 2,
                 -even * (along + across) / 4,
                 -odd * (along - across) / 4,
-                -float(np.sum(M * stretched)) / (2 * l2) + 2 * numbers[4] * float((self.away / l2 / base) @ rows),
+                -trace(stretched) / (2 * l2) + 2 * numbers[4] * float((self.away / l2 / base) @ rows),
                 -float(np.log(base) @ rows),
                 -np.exp(2 * numbers[5]) * float(diagonal @ self.heights2),
             ]
