@@ -80,4 +80,4 @@ def test_the_search_closes_in_and_says_so() -> None:
         )
         assert heights(result.x[None, :])[0] < 1e-8
         assert result.is_quadratic and np.isinf(result.regret_bound)
-        assert "the noise grows with the height above the minimum" in result.message
+        assert "noise grows with the height above the minimum" in result.message
