@@ -193,7 +193,7 @@ def _regret_bound(evidence: Evidence, c: Constants) -> float:
 def _bound_of(model: Model, c: Constants) -> float:
     if not model.is_plain or (model.lack is not None and model.lack.n_contrasts < VOUCHING):
         return np.inf
-    return assess(model.fit, model.evidence, model.shape, c.confidence).regret_bound
+    return assess(model.fit, model.evidence, model.shape, c.confidence, model.lack).regret_bound
 
 
 def propose(
@@ -229,6 +229,6 @@ def _proposed(
         if model.lack is not None:
             taken = evidence.n_attempts + len(waiting)
             missing = max(0, LOW_ONES - n_low(model.evidence, model.fit))
-            points, repeats = with_checks(points, repeats, model.fit, model.shape, taken, rng, missing)
+            points, repeats = with_checks(points, repeats, model.fit, model.shape, taken, rng, model.lack, missing)
     there = project_onto_region(shape, model.window.from_local(points))
     return away_from_failures(there, evidence, model.minimiser), repeats

@@ -67,7 +67,7 @@ def _with_bound(model: Model, domain: Domain, confidence: float, status: Status)
     """Return the answer where the response counts as a paraboloid over the whole range."""
     fit, evidence = model.fit, model.evidence
     _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, domain.dimension))
-    quality = assess(fit, evidence, domain.shape, confidence)
+    quality = assess(fit, evidence, domain.shape, confidence, model.lack)
     saddle = fit_saddle(evidence, domain.shape)
     if saddle is not None:
         fit, quality = saddle, without_bound(saddle, quality)

@@ -17,14 +17,13 @@ from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.design.criterion import free_inverse
-from paraboloid.numerics import QuadraticFit, features, fit_least_squares, gradient_map, upper_triangle
+from paraboloid.design.possible_truths import quadratic_truths, with_other_truths
+from paraboloid.numerics import LackOfFit, QuadraticFit, features, fit_least_squares, gradient_map
 
 __all__ = ["Quality", "assess", "robust_covariance", "without_bound"]
 
-DRAWS = 4000
 FLAT = 3.0  # standard errors that an eigenvalue must be above zero to count as curved
 FEW = 10  # measurements per coefficient, up to which the noise at single points is not believed to be smaller
-SEED = 20231210  # the draws are fixed, so that a certificate is a function of the evidence alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,8 +97,13 @@ def robust_covariance(fit: QuadraticFit, evidence: Evidence) -> Matrix:
     return np.asarray((root * np.maximum(eigenvalues, floor)) @ root.T)
 
 
-def assess(fit: QuadraticFit, evidence: Evidence, shape: Shape, confidence: float) -> Quality:
+def assess(
+    fit: QuadraticFit, evidence: Evidence, shape: Shape, confidence: float, lack: LackOfFit | None = None
+) -> Quality:
     """Return the quality of the fitted minimiser at this confidence.
+
+    With ``lack`` the bound and the intervals also count what a response that is not quadratic may add, as likely as it
+    still is; without, the response is a quadratic.
 
     >>> import numpy as np
     >>> from paraboloid.core import Evidence, Measurements
@@ -120,9 +124,10 @@ def assess(fit: QuadraticFit, evidence: Evidence, shape: Shape, confidence: floa
     alone = fit_least_squares(evidence, z)
     judged = fit if alone is None else alone
     spread = covariance if alone is None else robust_covariance(alone, evidence)
-    losses, minimisers = _possible_truths(judged, spread, shape)
-    tails = (1 - confidence) / 2, (1 + confidence) / 2
-    interval = np.quantile(np.clip(minimisers, -1.0, 1.0), tails, axis=0, method="inverted_cdf").T
+    truths = quadratic_truths(judged, spread, shape)
+    if alone is not None and lack is not None and lack.contrasts is not None and lack.contrasts.is_full:
+        truths = with_other_truths(truths, alone, spread, shape, lack.contrasts)
+    interval = truths.interval(confidence)
     interval = np.column_stack([np.minimum(interval[:, 0], z), np.maximum(interval[:, 1], z)])
     _, Q = np.linalg.eigh(fit.hessian)
     along = features(Q.T)[:, d + 1 :] * 2  # qᵀHq as a linear function of vech H
@@ -133,7 +138,7 @@ def assess(fit: QuadraticFit, evidence: Evidence, shape: Shape, confidence: floa
     phi = features(z[None, :])[0]
     return Quality(
         regret=float(np.sum(K * gradient_covariance)) / 2,
-        regret_bound=float(np.quantile(losses, confidence, method="higher")) if has_bound else np.inf,
+        regret_bound=truths.bound(confidence) if has_bound else np.inf,
         z_interval=interval,
         z_covariance=K @ gradient_covariance @ K,
         value_se=float(np.sqrt(max(phi @ covariance @ phi, 0.0))),
@@ -141,60 +146,3 @@ def assess(fit: QuadraticFit, evidence: Evidence, shape: Shape, confidence: floa
         eigenvalue_se=eigenvalue_se,
         directions=Q,
     )
-
-
-def _possible_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> tuple[Vector, Matrix]:
-    """Return for each drawn truth the loss of the recommended point and where that truth has its minimum."""
-    z, d = fit.minimiser, fit.minimiser.size
-    rng = np.random.default_rng(SEED)
-    p = fit.theta.size
-    freedom = max(fit.freedom, 1.0)
-    normal = rng.standard_normal((DRAWS, p - 1)) * np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))
-    # The constant does not matter: draw the rest of θ only.
-    scale = np.sqrt(np.diag(covariance)[1:])
-    root = linalg.cholesky(covariance[1:, 1:] / np.outer(scale, scale) + 1e-12 * np.eye(p - 1), lower=True)
-    drawn = fit.theta[1:] + normal @ root.T * scale
-    i, j = upper_triangle(d)
-    H = np.zeros((DRAWS, d, d))
-    H[:, i, j] = drawn[:, d:]
-    H[:, j, i] = drawn[:, d:]
-    gradient = drawn[:, :d] + H @ z
-    H, gradient = _held_by_the_edge(H, gradient, z, shape)
-    has_minimum = _is_positive(H)
-    safe = np.where(has_minimum[:, None, None], H, np.eye(d))
-    step = np.linalg.solve(safe, gradient[:, :, None])[:, :, 0]
-    losses = np.where(has_minimum, np.sum(step * gradient, axis=1) / 2, np.inf)
-    away = np.where(has_minimum[:, None], step, np.inf * np.where(np.arange(DRAWS) % 2, 1.0, -1.0)[:, None])
-    return losses, z - away
-
-
-def _is_positive(H: Matrix) -> npt.NDArray[np.bool_]:
-    """Tell which of the matrices (n, d, d) are positive definite; those close to their mean need no eigenvalues."""
-    try:
-        whitener = np.linalg.inv(np.linalg.cholesky(H.mean(axis=0)))
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.eigvalsh(H)[:, 0] > 0)
-    apart = whitener @ H @ whitener.T - np.eye(H.shape[1])
-    positive: npt.NDArray[np.bool_] = np.sum(apart**2, axis=(1, 2)) < 1
-    positive[~positive] = np.linalg.eigvalsh(H[~positive])[:, 0] > 0
-    return positive
-
-
-def _held_by_the_edge(H: Matrix, gradient: Matrix, z: Vector, shape: Shape) -> tuple[Matrix, Matrix]:
-    """Return Hessians and gradients without the directions in which the edge holds the minimiser of that truth."""
-    d = z.size
-    if shape is Shape.BOX:
-        held = (np.abs(z) >= 1 - 1e-9) & (gradient * np.sign(z) < 0)
-        gradient = np.where(held, 0.0, gradient)
-        free = ~held
-        return H * (free[:, :, None] & free[:, None, :]) + held[:, :, None] * np.eye(d), gradient
-    norm = float(np.linalg.norm(z))
-    if norm < 1 - 1e-9:
-        return H, gradient
-    u = z / norm
-    multiplier = np.maximum(-gradient @ u, 0.0)
-    held = multiplier > 0
-    across = np.where(held[:, None, None], np.eye(d) - np.outer(u, u), np.eye(d))
-    bent = across @ (H + multiplier[:, None, None] * np.eye(d)) @ across
-    bent = bent + held[:, None, None] * np.outer(u, u)
-    return bent, np.einsum("nij,nj->ni", across, gradient)

@@ -21,10 +21,12 @@ symbol              code                    meaning
 ==================  ======================  =========================================================
 u                   ``u``                   contrasts of the weighted means, (N - p,)
 l, g, s             ``length``, ...         range, growth and size of the discrepancy
+D                   ``effect``              what the discrepancy adds to the fitted quadratic, its own pull on it taken off
 ==================  ======================  =========================================================
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import linalg
@@ -35,7 +37,7 @@ from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features
 from paraboloid.numerics.smooth import squared_distances
 
-__all__ = ["SURE", "LackOfFit", "lack_of_fit"]
+__all__ = ["SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
 
 SURE = float(np.log(150.0))
 """Log Bayes factor from which on the response counts as not quadratic. With normal noise a false alarm is far rarer
@@ -47,11 +49,140 @@ SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of 
 LEAST = 3  # contrasts, below which nothing is said
 MOST = 300  # points that are looked at, those with most measurements
 LOCAL = 6.0  # measurements that say that the noise at a point is that of all points
+SINGULAR = 1e-10
 ROUNDING = 1e-9  # of the values' spread
 SURROUNDINGS = 1.5  # largest unit coordinate of a point that is looked at
 RANK = 120  # of the discrepancy: enough for what is smooth, and the time does not grow with the cube of the points
 NEGLIGIBLE = 1e-4  # of the discrepancy's variance at a point
+UNSEEN = 1e-8  # the same at places that were not measured: differences between neighbours matter there
 FAR = 3.0  # standard errors beyond which a single residual is discounted
+
+Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discrepancy:
+    """One discrepancy of the set, given the contrasts: how likely it is, and what it may add to the fitted quadratic.
+
+    Parameters
+    ----------
+    log_bayes_factor
+        Against none.
+    mean, root
+        Of what it adds at the places asked for, (m,), and a root of its covariance, (m, k), in the value's unit.
+    freedom
+        Degrees of freedom of the noise that the covariance is a multiple of.
+    """
+
+    log_bayes_factor: float
+    mean: Vector
+    root: Matrix
+    freedom: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contrasts:
+    """The weighted means without what a quadratic explains, and what it takes to say more about a discrepancy.
+
+    Parameters
+    ----------
+    points, weights
+        Where was measured, (N, d), and the inverse variances of the means.
+    Q, R
+        Of the weighted features: QR factors.
+    left
+        The residuals of the weighted means, u.
+    scatter, freedom
+        Of the repeats, in units of the noise, and the degrees of freedom of that and of u.
+    centre
+        Where the discrepancy grows from.
+    """
+
+    points: Matrix
+    weights: Vector
+    Q: Matrix
+    R: Matrix
+    left: Vector
+    scatter: float
+    freedom: float
+    centre: Vector
+
+    @property
+    def square(self) -> float:
+        """The sum of squares that noise, or noise and a discrepancy, must explain."""
+        return float(self.left @ self.left) + self.scatter
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the points tell every coefficient of a quadratic."""
+        pivots = np.abs(np.diag(self.R))
+        return bool(pivots.min() > SINGULAR * pivots.max())
+
+    def discrepancies(
+        self, places: Matrix, lengths: tuple[float, ...] = LENGTHS, growths: tuple[float, ...] = GROWTHS
+    ) -> Iterator[Discrepancy]:
+        """Yield every discrepancy of the set, with what it may add at places (m, d).
+
+        With w standard normal, δ = U w at the points; the quadratic fitted to it is taken off: D w at the places. The
+        contrasts tell w up to the covariance s(1 + s UᵀU)⁻¹.
+
+        >>> import numpy as np
+        >>> from paraboloid.core import Measurements, Shape
+        >>> from paraboloid.numerics import fit_quadratic
+        >>> z = np.linspace(-1, 1, 41)[:, None]
+        >>> y = np.exp(z) + 0.1 * np.random.default_rng(0).standard_normal((41, 1))
+        >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+        >>> contrasts = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX)).contrasts
+        >>> found = list(contrasts.discrepancies(np.zeros((3, 1))))
+        >>> len(found), found[0].mean.shape
+        (24, (3,))
+        """
+        d, unit = self.points.shape[1], np.sqrt(np.median(self.weights))
+        square = squared_distances(self.points, self.points)
+        away, far = (np.sum((z - self.centre) ** 2, axis=1) for z in (self.points, places))
+        shape = features(places)
+        for length in lengths:
+            l2 = length**2 * d
+            C, pivots = _low_rank(np.exp(-square / (2 * l2)), RANK, NEGLIGIBLE)
+            near = np.exp(-squared_distances(places, self.points[pivots]) / (2 * l2))
+            B = linalg.solve_triangular(C[pivots], near.T, lower=True, check_finite=False).T
+            beyond = np.exp(-squared_distances(places, places) / (2 * l2)) - B @ B.T
+            unseen, _ = _low_rank(beyond, len(places), UNSEEN) if len(places) else (B, pivots)
+            for growth in growths:
+                a, b = (1 + away / l2) ** growth, (1 + far / l2) ** growth
+                typical = np.median(a) * unit
+                U = (a * np.sqrt(self.weights) / typical)[:, None] * C
+                pull = self.Q.T @ U
+                U -= self.Q @ pull
+                grown = (b / typical)[:, None]
+                fitted = linalg.solve_triangular(self.R, pull, check_finite=False) if len(places) else pull
+                effect = grown * B - shape @ fitted
+                yield from self._of_each_size(U, effect, grown * unseen)
+
+    def _of_each_size(self, U: Matrix, effect: Matrix, unseen: Matrix) -> Iterator[Discrepancy]:
+        """Yield the likelihood of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both, and the effect.
+
+        UᵀU and Uᵀu are enough, by Woodbury's identity.
+        """
+        gram, Uu, uu = U.T @ U, self.left @ U, float(self.left @ self.left)
+        for size in SIZES:
+            K = size * gram
+            K[np.diag_indices_from(K)] += 1.0
+            root, failed = linalg.lapack.dpotrf(K, lower=1, overwrite_a=1)
+            if failed:  # weights of too many orders of magnitude for this size: it says nothing
+                yield Discrepancy(-np.inf, np.zeros(len(effect)), np.zeros((len(effect), 1)), self.freedom)
+                continue
+            explained = linalg.blas.dtrsv(root, Uu, lower=1)
+            rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + self.scatter
+            change = self.freedom / 2 * np.log(rest / self.square) if self.square > 0 else 0.0
+            log_bayes_factor = float(-np.sum(np.log(np.diag(root))) - change)
+            if not len(effect):
+                yield Discrepancy(log_bayes_factor, effect[:, 0], effect, self.freedom)
+                continue
+            D = np.sqrt(size) * linalg.solve_triangular(root, effect.T, lower=True, check_finite=False).T
+            sigma = np.sqrt(rest / max(self.freedom, 1.0))
+            both = sigma * np.hstack([D, np.sqrt(size) * unseen])
+            yield Discrepancy(log_bayes_factor, np.sqrt(size) * D @ explained, both, self.freedom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +195,8 @@ class LackOfFit:
         Of a smooth discrepancy against none; above `SURE` the response is surely not quadratic over the whole range.
     n_contrasts
         Numbers that it rests on; with fewer than three nothing is said.
+    contrasts
+        The numbers themselves; None where there are fewer points than coefficients.
 
     Examples
     --------
@@ -73,6 +206,7 @@ class LackOfFit:
 
     log_bayes_factor: float
     n_contrasts: int
+    contrasts: Contrasts | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_sure(self) -> bool:
@@ -97,17 +231,26 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
     points = evidence.points[rows]
     phi = features(points)
     n_contrasts = len(points) - phi.shape[1]
-    if n_contrasts < LEAST:
-        return LackOfFit(0.0, max(n_contrasts, 0))
+    if n_contrasts < 0:
+        return LackOfFit(0.0, 0)
     weights = np.where(evidence.precision[rows] > 0, evidence.precision[rows], counts / fit.sigma2)
     inside = evidence.scatter[rows] * weights / counts
-    factor = (LOCAL + counts - 1) / (LOCAL + inside)
-    weights, inside = weights * np.minimum(factor, 1.0), inside * np.minimum(factor, 1.0)
-    weights = _without_outliers(phi, evidence.means[rows], weights)
-    freedom = float(counts.sum() - len(points))
-    return LackOfFit(
-        _log_bayes_factor(points, phi, evidence.means[rows], weights, float(inside.sum()), freedom, fit), n_contrasts
-    )
+    factor = np.minimum((LOCAL + counts - 1) / (LOCAL + inside), 1.0)
+    weights, inside = weights * factor, inside * factor
+    if n_contrasts >= LEAST:
+        weights = _without_outliers(phi, evidence.means[rows], weights)
+    root = np.sqrt(weights)
+    Q, R = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)
+    y = root * (evidence.means[rows] - evidence.means[rows].mean())
+    left = y - Q @ (Q.T @ y)
+    left -= Q @ (Q.T @ left)  # twice is enough: what is left is small where a quadratic fits well
+    freedom = float(counts.sum()) - phi.shape[1]
+    contrasts = Contrasts(points, weights, Q, R, left, float(inside.sum()), freedom, fit.minimiser)
+    if n_contrasts < LEAST or contrasts.square <= ROUNDING**2 * float(y @ y):
+        return LackOfFit(0.0, n_contrasts, contrasts)  # or a quadratic fits all but exactly: what is left is rounding
+    found = [one.log_bayes_factor for one in contrasts.discrepancies(np.zeros((0, points.shape[1])))]
+    likely = float(logsumexp(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
+    return LackOfFit(likely, n_contrasts, contrasts)
 
 
 def _without_outliers(phi: Matrix, means: Vector, weights: Vector) -> Vector:
@@ -124,7 +267,7 @@ def _without_outliers(phi: Matrix, means: Vector, weights: Vector) -> Vector:
     return lowered
 
 
-def _looked_at(evidence: Evidence) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _looked_at(evidence: Evidence) -> Rows:
     """Return the rows of the range and its surroundings: a line that bends far outside is no concern here."""
     measured = np.flatnonzero((evidence.counts > 0) & (np.abs(evidence.points).max(axis=1) <= SURROUNDINGS))
     if len(measured) <= MOST:
@@ -132,54 +275,10 @@ def _looked_at(evidence: Evidence) -> np.ndarray[tuple[int], np.dtype[np.int64]]
     return np.sort(measured[np.argsort(-evidence.counts[measured], kind="stable")[:MOST]])
 
 
-def _log_bayes_factor(
-    points: Matrix, phi: Matrix, means: Vector, weights: Vector, scatter: float, freedom: float, fit: QuadraticFit
-) -> float:
-    root = np.sqrt(weights)
-    Q = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)[0]
-    y = root * (means - means.mean())
-    left = y - Q @ (Q.T @ y)
-    left -= Q @ (Q.T @ left)  # twice is enough: what is left is small where a quadratic fits well
-    total = len(points) - phi.shape[1] + freedom
-    if float(left @ left) + scatter <= ROUNDING**2 * float(y @ y):
-        return 0.0  # a quadratic fits all but exactly: what is left is rounding
-    square = squared_distances(points, points)
-    away = np.sum((points - fit.minimiser) ** 2, axis=1)
-    found: list[float] = []
-    for length in LENGTHS:
-        l2 = length**2 * points.shape[1]
-        C = _low_rank(np.exp(-square / (2 * l2)))
-        for growth in GROWTHS:
-            a = (1 + away / l2) ** growth
-            U = (a / np.median(a) * root / np.sqrt(np.median(weights)))[:, None] * C
-            U -= Q @ (Q.T @ U)
-            found += _log_ratios(U.T @ U, left @ U, float(left @ left), scatter, total)
-    return float(logsumexp(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
-
-
-def _low_rank(R: Matrix) -> Matrix:
-    """Return C with C Cᵀ = R, or the first `RANK` columns of it by pivots: R in what they span, a prior as good."""
-    factor, pivots, rank, _ = linalg.lapack.dpstrf(R, tol=NEGLIGIBLE, lower=1)
-    columns = np.tril(factor[:, : min(rank, RANK)])
+def _low_rank(R: Matrix, most: int, tolerance: float) -> tuple[Matrix, Rows]:
+    """Return C with C Cᵀ = R, or the first so many columns of it: R in what the pivots span, a prior as good."""
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(R, tol=tolerance, lower=1)
+    columns = np.tril(factor[:, : min(rank, most)])
     C: Matrix = np.empty(columns.shape)
     C[pivots - 1] = columns
-    return C
-
-
-def _log_ratios(gram: Matrix, Uu: Vector, uu: float, scatter: float, total: float) -> list[float]:
-    """Return the log likelihoods of contrasts of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both.
-
-    ``gram`` is UᵀU, ``Uu`` is Uᵀu, ``uu`` is uᵀu: by Woodbury's identity nothing larger is needed.
-    """
-    found = []
-    for size in SIZES:
-        K = size * gram
-        K[np.diag_indices_from(K)] += 1.0
-        root, failed = linalg.lapack.dpotrf(K, lower=1, overwrite_a=1)
-        if failed:  # weights of too many orders of magnitude for this size: it says nothing
-            found.append(-np.inf)
-            continue
-        explained = linalg.blas.dtrsv(root, Uu, lower=1)
-        rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + scatter
-        found.append(float(-np.sum(np.log(np.diag(root))) - total / 2 * np.log(rest / (uu + scatter))))
-    return found
+    return C, pivots[: columns.shape[1]] - 1

@@ -1,0 +1,204 @@
+"""Truths that the data allow, drawn at random: what the recommended point would lose in each, and where its minimum is.
+
+Most are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from every setting
+of `numerics.lack_of_fit`, as often as it is likely given the contrasts and that a response is as likely not quadratic as
+it is, beforehand. Where checks are few the data hardly speak against a discrepancy, and it counts; where they are many
+only those too small to be seen are left, and these move the minimum by little.
+
+A drawn truth that is not quadratic loses the larger of two: half gᵀH⁻¹g by its own gradient and Hessian at the point
+recommended, and the height of that point above a measured place, or one on the way to it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+from scipy.special import logsumexp
+
+from paraboloid.core import Matrix, Shape, Vector
+from paraboloid.numerics import Contrasts, Discrepancy, QuadraticFit, features, upper_triangle
+
+__all__ = ["Truths", "quadratic_truths", "with_other_truths"]
+
+DRAWS = 4000
+OTHERS = 2000  # draws of the discrepancies, if they were certain
+FEWEST = 20  # draws of one of them
+RARE = 1e-3  # chance below which a discrepancy is left out
+PRIOR = 0.5  # chance, beforehand, that a response is not quadratic
+STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob
+PLACES = 60  # measured ones that are compared with the point recommended, the lowest
+WAYS = (1.0, 0.5, 0.2)  # parts of the way to them
+SEED = 20231210  # the draws are fixed, so that a certificate is a function of the evidence alone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truths:
+    """Losses (n,), minimisers (n, d) and chances (n,), which sum to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Truths(np.array([1.0, 3.0]), np.zeros((2, 1)), np.array([0.9, 0.1])).bound(0.8)
+    1.0
+    """
+
+    losses: Vector
+    minimisers: Matrix
+    chances: Vector
+
+    def bound(self, confidence: float) -> float:
+        """Return the loss that is not exceeded with this chance."""
+        return float(_quantile(self.losses, self.chances, confidence))
+
+    def interval(self, confidence: float) -> Matrix:
+        """Return for each knob where the minimiser is with this chance, (d, 2), within the region."""
+        inside = np.clip(self.minimisers, -1.0, 1.0)
+        tails = (1 - confidence) / 2, (1 + confidence) / 2
+        return np.array([[_quantile(knob, self.chances, tail) for tail in tails] for knob in inside.T])
+
+
+def _quantile(values: Vector, chances: Vector, level: float) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(chances[order])
+    return float(values[order[min(int(np.searchsorted(reached, level * reached[-1])), len(order) - 1)]])
+
+
+def quadratic_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> Truths:
+    """Return quadratics that the data allow.
+
+    >>> import numpy as np
+    >>> from paraboloid.numerics import QuadraticFit
+    >>> fit = QuadraticFit(np.array([0.0, 0.0, 2.0]), 0.01 * np.eye(3), 1.0, 50.0, np.zeros(1))
+    >>> quadratic_truths(fit, fit.covariance, Shape.BOX).losses.shape
+    (4000,)
+    """
+    z, d = fit.minimiser, fit.minimiser.size
+    rng = np.random.default_rng(SEED)
+    p = fit.theta.size
+    freedom = max(fit.freedom, 1.0)
+    normal = rng.standard_normal((DRAWS, p - 1)) * np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))
+    drawn = fit.theta[1:] + normal @ _root(covariance[1:, 1:]).T  # the constant does not matter
+    i, j = upper_triangle(d)
+    H = np.zeros((DRAWS, d, d))
+    H[:, i, j] = drawn[:, d:]
+    H[:, j, i] = drawn[:, d:]
+    losses, away = _local_losses(H, drawn[:, :d] + H @ z, z, shape)
+    return Truths(losses, z - away, np.full(DRAWS, 1 / DRAWS))
+
+
+def _root(covariance: Matrix) -> Matrix:
+    scale = np.sqrt(np.diag(covariance))
+    root: Matrix = linalg.cholesky(covariance / np.outer(scale, scale) + 1e-12 * np.eye(len(scale)), lower=True)
+    return scale[:, None] * root
+
+
+def _local_losses(H: Matrix, gradient: Matrix, z: Vector, shape: Shape) -> tuple[Vector, Matrix]:
+    """Return ½ gᵀH⁻¹g and the step H⁻¹g of each truth, infinite where it has no minimum."""
+    H, gradient = _held_by_the_edge(H, gradient, z, shape)
+    has_minimum = _is_positive(H)
+    safe = np.where(has_minimum[:, None, None], H, np.eye(z.size))
+    step = np.linalg.solve(safe, gradient[:, :, None])[:, :, 0]
+    losses = np.where(has_minimum, np.sum(step * gradient, axis=1) / 2, np.inf)
+    sign = np.where(np.arange(len(H)) % 2, 1.0, -1.0)[:, None]
+    return losses, np.where(has_minimum[:, None], step, np.inf * sign)
+
+
+def with_other_truths(
+    truths: Truths, fit: QuadraticFit, covariance: Matrix, shape: Shape, contrasts: Contrasts
+) -> Truths:
+    """Return the truths with those that are not quadratic among them, each with its chance."""
+    z = fit.minimiser
+    inside = contrasts.points[np.abs(contrasts.points).max(axis=1) <= 1 + 1e-9]
+    lowest = inside[np.argsort(features(inside) @ fit.theta, kind="stable")[:PLACES]]
+    places = np.vstack([_stencil(z), *[z + way * (lowest - z) for way in WAYS]])
+    found = list(contrasts.discrepancies(places))
+    logs = np.array([one.log_bayes_factor for one in found]) + np.log(PRIOR / len(found))
+    total = logsumexp([*logs, np.log(1 - PRIOR)])
+    rng = np.random.default_rng([SEED, 1])
+    quadratics = fit.theta, _root(covariance), features(places)
+    losses, minimisers, chances = [truths.losses], [truths.minimisers], [truths.chances * (1 - PRIOR) / np.exp(total)]
+    for one, chance in zip(found, np.exp(logs - total), strict=True):
+        if chance < RARE:
+            continue
+        n = max(FEWEST, int(OTHERS * chance))
+        values = _drawn(one, quadratics, n, rng)
+        loss, minimiser = _losses(values, places, z, shape)
+        losses.append(loss)
+        minimisers.append(minimiser)
+        chances.append(np.full(n, chance / n))
+    return Truths(np.concatenate(losses), np.vstack(minimisers), np.concatenate(chances))
+
+
+def _drawn(one: Discrepancy, quadratics: tuple[Vector, Matrix, Matrix], n: int, rng: np.random.Generator) -> Matrix:
+    """Return n truths at the places, (n, m)."""
+    theta, root, phi = quadratics
+    freedom = max(one.freedom, 1.0)
+    heavy = np.sqrt(freedom / rng.chisquare(freedom, (n, 1)))
+    fitted = theta + heavy * (rng.standard_normal((n, len(theta))) @ root.T)
+    added = one.mean + heavy * (rng.standard_normal((n, one.root.shape[1])) @ one.root.T)
+    values: Matrix = fitted @ phi.T + added
+    return values
+
+
+def _losses(values: Matrix, places: Matrix, z: Vector, shape: Shape) -> tuple[Vector, Matrix]:
+    """Return what z loses in each truth, and where that truth is lowest."""
+    d = z.size
+    gradient, H = _derivatives(values, d)
+    local, step = _local_losses(H, gradient, z, shape)
+    n_stencil = 2 * d + 1 + d * (d - 1) // 2
+    lowest = np.argmin(values[:, n_stencil:], axis=1)
+    height = np.maximum(values[:, 0] - values[np.arange(len(values)), n_stencil + lowest], 0.0)
+    is_local = np.isfinite(local) & (local >= height)
+    minimisers = np.where(is_local[:, None], z - step, places[n_stencil + lowest])
+    return np.where(is_local, local, height), minimisers
+
+
+def _stencil(z: Vector) -> Matrix:
+    """Return z, a step up and down along every knob, and steps up along every two."""
+    steps = STEP * np.eye(z.size)
+    i, j = np.triu_indices(z.size, 1)
+    return z + np.vstack([np.zeros((1, z.size)), steps, -steps, steps[i] + steps[j]])
+
+
+def _derivatives(values: Matrix, d: int) -> tuple[Matrix, Matrix]:
+    """Return gradients (n, d) and Hessians (n, d, d) from the values at the stencil, the first of each row."""
+    i, j = np.triu_indices(d, 1)
+    here, up, down = values[:, :1], values[:, 1 : d + 1], values[:, d + 1 : 2 * d + 1]
+    both = values[:, 2 * d + 1 : 2 * d + 1 + len(i)]
+    H = np.zeros((len(values), d, d))
+    H[:, range(d), range(d)] = (up + down - 2 * here) / STEP**2
+    H[:, i, j] = H[:, j, i] = (both - up[:, i] - up[:, j] + here) / STEP**2
+    return (up - down) / (2 * STEP), H
+
+
+def _is_positive(H: Matrix) -> npt.NDArray[np.bool_]:
+    """Tell which of the matrices (n, d, d) are positive definite; those close to their mean need no eigenvalues."""
+    try:
+        whitener = np.linalg.inv(np.linalg.cholesky(H.mean(axis=0)))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.eigvalsh(H)[:, 0] > 0)
+    apart = whitener @ H @ whitener.T - np.eye(H.shape[1])
+    positive: npt.NDArray[np.bool_] = np.sum(apart**2, axis=(1, 2)) < 1
+    positive[~positive] = np.linalg.eigvalsh(H[~positive])[:, 0] > 0
+    return positive
+
+
+def _held_by_the_edge(H: Matrix, gradient: Matrix, z: Vector, shape: Shape) -> tuple[Matrix, Matrix]:
+    """Return Hessians and gradients without the directions in which the edge holds the minimiser of that truth."""
+    d = z.size
+    if shape is Shape.BOX:
+        held = (np.abs(z) >= 1 - 1e-9) & (gradient * np.sign(z) < 0)
+        gradient = np.where(held, 0.0, gradient)
+        free = ~held
+        return H * (free[:, :, None] & free[:, None, :]) + held[:, :, None] * np.eye(d), gradient
+    norm = float(np.linalg.norm(z))
+    if norm < 1 - 1e-9:
+        return H, gradient
+    u = z / norm
+    multiplier = np.maximum(-gradient @ u, 0.0)
+    held = multiplier > 0
+    across = np.where(held[:, None, None], np.eye(d) - np.outer(u, u), np.eye(d))
+    bent = across @ (H + multiplier[:, None, None] * np.eye(d)) @ across
+    bent = bent + held[:, None, None] * np.outer(u, u)
+    return bent, np.einsum("nij,nj->ni", across, gradient)
