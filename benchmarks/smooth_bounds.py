@@ -15,10 +15,7 @@ import os
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # one core per run; set before numpy is loaded, inherited by the workers
 
-import argparse
-import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import as_completed
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,7 +23,6 @@ import numpy as np
 from contest.problem import Problem, Truth, cube, with_gaussian_noise
 from contest.problems import bowls, named_problem
 from contest.truth import lowest_found
-from scipy import stats
 
 from paraboloid import Ball, Box, algorithms, run
 from paraboloid.core import Domain, Measurements, Vector
@@ -43,7 +39,9 @@ def _noisy(name: str, d: int, truth: Truth, least: float, rng: np.random.Generat
     return with_gaussian_noise(name, cube(d, -1.0, 1.0), truth, least=least, sigma=sigma)
 
 
-def build_separable(name: str, one: Callable[[Vector], Vector], rates: tuple[float, float], d: int, seed: int) -> Problem:
+def build_separable(
+    name: str, one: Callable[[Vector], Vector], rates: tuple[float, float], d: int, seed: int
+) -> Problem:
     """Return Σ one(r_i (x_i - c_i)), a function that is least, and zero, at zero; rates at random between two."""
     rng = np.random.default_rng([seed, d, 11])
     centre, rate = rng.uniform(-0.6, 0.6, d), rng.uniform(*rates, d)
@@ -54,9 +52,7 @@ def build_bell(d: int, seed: int) -> Problem:
     """Return 1 - exp(-|x - c|²/2w²), a hill upside down, w from 0.5 to 1.2 times √d."""
     rng = np.random.default_rng([seed, d, 12])
     centre, width2 = rng.uniform(-0.6, 0.6, d), d * rng.uniform(0.5, 1.2) ** 2
-    return _noisy(
-        f"bell_d{d}", d, lambda x: -np.expm1(-np.sum((x - centre) ** 2, axis=1) / (2 * width2)), 0.0, rng
-    )
+    return _noisy(f"bell_d{d}", d, lambda x: -np.expm1(-np.sum((x - centre) ** 2, axis=1) / (2 * width2)), 0.0, rng)
 
 
 def build_needle(seed: int) -> Problem:
@@ -81,7 +77,9 @@ def build_wavy(d: int, seed: int) -> Problem:
     return _noisy(f"wavy_d{d}", d, truth, least, rng)
 
 
-def _each(name: str, build: Callable[[int, int], Problem], dimensions: Iterable[int]) -> dict[str, Callable[[int], Problem]]:
+def _each(
+    name: str, build: Callable[[int, int], Problem], dimensions: Iterable[int]
+) -> dict[str, Callable[[int], Problem]]:
     return {f"{name}_d{d}": partial(build, d) for d in dimensions}
 
 
@@ -125,7 +123,8 @@ def search(problem: Problem, T: int, seed: int, *, smooth: bool = True) -> Found
     while not session.is_done:
         asked = session.ask()
         values = [
-            problem.measure(np.repeat(x[None], int(n), 0), rng) for x, n in zip(asked.points, asked.repeats, strict=True)
+            problem.measure(np.repeat(x[None], int(n), 0), rng)
+            for x, n in zip(asked.points, asked.repeats, strict=True)
         ]
         session.tell(Measurements.from_values(values))
     result = session.result

@@ -5,15 +5,16 @@ import pytest
 
 from paraboloid.core import Evidence, Measurements, Shape
 from paraboloid.design import next_batch, next_smooth_batch, with_checks
-from paraboloid.numerics import QuadraticFit, SmoothFit, fit_quadratic, fit_smooth
+from paraboloid.numerics import LackOfFit, QuadraticFit, SmoothFit, fit_quadratic, fit_smooth, lack_of_fit
 
 
-def quadratic(shape: Shape) -> QuadraticFit:
+def quadratic(shape: Shape) -> tuple[QuadraticFit, LackOfFit]:
     rng = np.random.default_rng(0)
     points = rng.uniform(-0.7, 0.7, (40, 2))
     values = np.sum((points - 0.2) ** 2, axis=1) + 0.1 * rng.standard_normal(40)
     evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
-    return fit_quadratic(evidence, shape)
+    fit = fit_quadratic(evidence, shape)
+    return fit, lack_of_fit(evidence, fit)
 
 
 def skewed(shape: Shape) -> SmoothFit:
@@ -26,11 +27,11 @@ def skewed(shape: Shape) -> SmoothFit:
 
 @pytest.mark.parametrize("shape", list(Shape))
 def test_one_measurement_in_twenty_is_a_check_whatever_the_batches(shape: Shape) -> None:
-    fit, rng = quadratic(shape), np.random.default_rng(2)
+    (fit, lack), rng = quadratic(shape), np.random.default_rng(2)
     checks = 0
-    for taken in range(40, 240, 10):
+    for taken in range(200, 400, 10):
         points, repeats = next_batch(fit, shape, 10, rng)
-        checked, counts = with_checks(points, repeats, fit, shape, taken, rng)
+        checked, counts = with_checks(points, repeats, fit, shape, taken, rng, lack)
         assert counts.sum() == 10 and np.all(counts > 0)
         known = {tuple(point) for point in points}
         checks += sum(int(n) for point, n in zip(checked, counts, strict=True) if tuple(point) not in known)
@@ -39,9 +40,9 @@ def test_one_measurement_in_twenty_is_a_check_whatever_the_batches(shape: Shape)
 
 def test_many_checks_are_repeats_at_few_places() -> None:
     """Memory must not grow with the number of measurements."""
-    fit, rng = quadratic(Shape.BOX), np.random.default_rng(5)
+    (fit, lack), rng = quadratic(Shape.BOX), np.random.default_rng(5)
     points, repeats = next_batch(fit, Shape.BOX, 1_000_000, rng)
-    checked, counts = with_checks(points, repeats, fit, Shape.BOX, 40, rng)
+    checked, counts = with_checks(points, repeats, fit, Shape.BOX, 200, rng, lack)
     assert counts.sum() == 1_000_000 and len(checked) <= len(points) + 60
     known = {tuple(point) for point in points}
     checks = sum(int(n) for point, n in zip(checked, counts, strict=True) if tuple(point) not in known)
@@ -49,9 +50,9 @@ def test_many_checks_are_repeats_at_few_places() -> None:
 
 
 def test_checks_are_taken_also_from_a_batch_of_single_measurements() -> None:
-    fit, rng = quadratic(Shape.BOX), np.random.default_rng(6)
+    (fit, lack), rng = quadratic(Shape.BOX), np.random.default_rng(6)
     points = rng.uniform(-1, 1, (2000, 2))
-    checked, counts = with_checks(points, np.ones(2000, dtype=np.int64), fit, Shape.BOX, 40, rng)
+    checked, counts = with_checks(points, np.ones(2000, dtype=np.int64), fit, Shape.BOX, 200, rng, lack)
     known = {tuple(point) for point in points}
     checks = sum(int(n) for point, n in zip(checked, counts, strict=True) if tuple(point) not in known)
     assert counts.sum() == 2000 and counts.min() > 0 and checks == 100

@@ -22,6 +22,7 @@ from paraboloid.core import (
     as_domain,
 )
 from paraboloid.design import Quality, assess, without_bound
+from paraboloid.design.certificate import VOUCHING
 from paraboloid.numerics import (
     LackOfFit,
     Limited,
@@ -84,7 +85,7 @@ def _with_bound(model: Model, domain: Domain, confidence: float, status: Status)
         hess_eig_se=quality.eigenvalue_se,
         sigma=math.sqrt(fit.sigma2),
         regret_unit=fit.sigma2 * limit,
-        caveats=(*_caveats(fit, quality, domain), *_outliers(model.limited)),
+        caveats=(*_caveats(fit, quality, domain, model.lack), *_outliers(model.limited)),
         lack_of_fit=None if model.lack is None else model.lack.log_bayes_factor,
     )
     x = domain.from_unit(fit.minimiser)
@@ -187,7 +188,7 @@ def _unit_domain(shape: Shape, d: int) -> Domain:
     return as_domain([(-1.0, 1.0)] * d) if shape is Shape.BOX else Ball(np.zeros(d))
 
 
-def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain) -> tuple[str, ...]:
+def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain, lack: LackOfFit | None) -> tuple[str, ...]:
     """Return what stands against the answer, each with what to do."""
     found = []
     z = fit.minimiser
@@ -204,7 +205,12 @@ def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain) -> tuple[str, 
             f"no curvature was seen along {_named(quality.directions[:, k], domain)}: the value is "
             f"flat there, or has no minimum; measure more, or hold one of these knobs fixed."
         )
-    if not np.isfinite(quality.regret_bound) and not found:
+    if not np.isfinite(quality.regret_bound) and lack is not None and lack.n_contrasts < VOUCHING:
+        found.append(
+            "too few different settings were measured to see whether the response is a paraboloid, so no bound can be "
+            "given; measure more."
+        )
+    elif not np.isfinite(quality.regret_bound) and not found:
         found.append("too few measurements for a bound; measure more.")
     return tuple(found)
 

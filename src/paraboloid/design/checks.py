@@ -3,29 +3,29 @@
 An optimal design for a quadratic measures at little more places than a quadratic needs, again and again; it cannot see
 that the response is something else. One measurement in twenty is therefore taken elsewhere, and of the first ones more:
 until there are a few more places than any quadratic can bend to. Each goes where a discrepancy that the measurements so
-far cannot see would show most, against the noise and what is not known of the quadratic: the ratio of the variances with
-and without it, which is what the evidence for it grows by.
+far cannot see would show most, against the noise and what is not known of the quadratic; every other one where it would
+tell most of the slope at the minimiser: what a discrepancy does there moves the minimum.
 """
 
 import numpy as np
 
 from paraboloid.core import Counts, Matrix, Shape
 from paraboloid.design.batch import merge
-from paraboloid.design.criterion import regret_weight
+from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, project_onto_region
 
 __all__ = ["with_checks"]
 
 SHARE = 20  # one measurement in so many
-FIRST_SHARE = 7  # of the first ones
-FIRST = 4  # checks at this share
+FIRST_SHARE, FIRST = 7, 4  # and at this share up to so many checks: three places fit any parabola of one knob
+SECOND_SHARE, SECOND = 12, 3  # and at this one up to so many for each knob and the constant: cubic and quartic terms
 LOW_SHARE = 40
 TRIED = 30  # random places, of which the most telling are taken
 LEAST_SHARE = 0.5  # of a batch stays with the design
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
-TYPICAL = 1  # of its sizes, five times the variance of the noise
 USELESS = 0.3  # worth of a place that tells nothing of a quadratic, against the most useful one
-LENGTH = 0.6  # of the discrepancy that would show, the middle one of those looked for
+STEP = 0.1  # of the difference that the slope comes from
+LENGTH, SIZE = 0.6, 5.0  # of the discrepancy that would show: in the middle of those looked for
 
 
 def with_checks(
@@ -51,15 +51,15 @@ def with_checks(
     >>> fit = fit_quadratic(evidence, Shape.BOX)
     >>> lack, rng = lack_of_fit(evidence, fit), np.random.default_rng(0)
     >>> points, repeats = with_checks(np.array([[-1.0], [1.0]]), np.array([25, 25]), fit, Shape.BOX, 29, rng, lack)
-    >>> len(points), int(repeats.sum())
-    (4, 50)
+    >>> len(points) > 2, int(repeats.sum())
+    (True, 50)
     """
-    n = int(repeats.sum())
-    due = min(_checks(taken + n) - _checks(taken), max(1, int(LEAST_SHARE * n)))
+    n, d = int(repeats.sum()), points.shape[1]
+    due = min(_checks(taken + n, d) - _checks(taken, d), max(1, int(LEAST_SHARE * n)))
     low = max(0, min((taken + n) // LOW_SHARE - taken // LOW_SHARE, at_minimiser, n - due - 1))
     if due + low == 0:
         return points, repeats
-    places = _telling(fit, shape, lack, min(due, PLACES), rng)
+    places = _telling(fit, shape, lack, _checks(taken, d), min(due, PLACES), rng)
     counts = np.diff(np.linspace(0, due, len(places) + 1).astype(np.int64))
     left, missing = repeats.copy(), due + low
     while missing:  # from where most repeats are, a twentieth at a time: there they are missed least
@@ -70,29 +70,36 @@ def with_checks(
     return merge(np.vstack([points, places, fit.minimiser]), np.concatenate([left, counts, [low]]))
 
 
-def _checks(taken: int) -> int:
+def _checks(taken: int, d: int) -> int:
     """Return how many of the measurements of a search are checks."""
-    return max(taken // SHARE, min(taken // FIRST_SHARE, FIRST))
+    return max(taken // SHARE, min(taken // SECOND_SHARE, SECOND * (d + 1)), min(taken // FIRST_SHARE, FIRST))
 
 
-def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, n: int, rng: np.random.Generator) -> Matrix:
-    """Return n places, each where a discrepancy shows most once the others are measured."""
-    d = fit.minimiser.size
+def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: int, rng: np.random.Generator) -> Matrix:
+    """Return n places, the one where a discrepancy would move the minimum most, the next where it would show most."""
+    z, d = fit.minimiser, fit.minimiser.size
     tried = TRIED + n
-    places = fit.minimiser + rng.uniform(-1, 1, (tried, d)) * rng.uniform(0.1, 1.0, (tried, 1))
-    places = project_onto_region(shape, places)
+    places = project_onto_region(shape, z + rng.uniform(-1, 1, (tried, d)) * rng.uniform(0.1, 1.0, (tried, 1)))
     if lack.contrasts is None or not lack.contrasts.is_full:
         return places[:n]
-    phi = features(places)
-    known = fit.sigma2 + np.sum((phi @ fit.covariance) * phi, axis=1)
-    roots = [one.root for one in lack.contrasts.discrepancies(places, (LENGTH,), (0.0,))]
-    C = roots[TYPICAL] @ roots[TYPICAL].T
-    Sigma = fit.covariance
+    phi, Sigma = features(places), fit.covariance
+    known = fit.sigma2 + np.sum((phi @ Sigma) * phi, axis=1)
     worth = np.sum((phi @ (Sigma @ regret_weight(fit, shape) @ Sigma)) * phi, axis=1) / known
-    price = known / (USELESS + worth / worth.max())
+    favour = USELESS + worth / worth.max()
+    steps = STEP * np.eye(d)
+    everything = np.vstack([places, z + steps, z - steps])
+    (discrepancy,) = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0,), (SIZE,))
+    at, up, down = np.split(discrepancy.root, [tried, tried + d])
+    C, G = at @ at.T, (up - down) @ at.T / (2 * STEP)  # covariances among the places, and of the slope with them
+    K = free_inverse(fit, shape)
     chosen: list[int] = []
-    for _ in range(n):
-        best = int(np.argmax(np.diag(C) / price))
+    for k in range(n):
+        left = np.diag(C) + known
+        moves = np.sum(G * (K @ G), axis=0) / left
+        shows = np.diag(C) / known
+        best = int(np.argmax(favour * (moves if (first + k) % 2 == 0 and moves.max() > 0 else shows)))
         chosen.append(best)
-        C = C - np.outer(C[best], C[best]) / (C[best, best] + known[best])
+        favour[best] = 0.0  # a place tells less each time, and another as much
+        G = G - np.outer(G[:, best], C[best]) / left[best]
+        C = C - np.outer(C[best], C[best]) / left[best]
     return places[chosen]

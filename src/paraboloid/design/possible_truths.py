@@ -1,9 +1,9 @@
 """Truths that the data allow, drawn at random: what the recommended point would lose in each, and where its minimum is.
 
-Most are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from every setting
-of `numerics.lack_of_fit`, as often as it is likely given the contrasts and that a response is as likely not quadratic as
-it is, beforehand. Where checks are few the data hardly speak against a discrepancy, and it counts; where they are many
-only those too small to be seen are left, and these move the minimum by little.
+Most are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
+of `numerics.lack_of_fit`, each as often as it is likely given the contrasts, if before any data a response was as likely
+to be a quadratic as not. Where checks are few the data hardly speak against a discrepancy, and it counts; where they are
+many only those too small to be seen are left, and these move the minimum by little.
 
 A drawn truth that is not quadratic loses the larger of two: half gᵀH⁻¹g by its own gradient and Hessian at the point
 recommended, and the height of that point above a measured place, or one on the way to it.
@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import Contrasts, Discrepancy, QuadraticFit, features, upper_triangle
+from paraboloid.numerics.lack_of_fit import SIZES
 
 __all__ = ["Truths", "quadratic_truths", "with_other_truths"]
 
@@ -26,6 +27,7 @@ OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
 PRIOR = 0.5  # chance, beforehand, that a response is not quadratic
+SHIFTING = SIZES[1:]  # the least is below the noise of a mean, and moves the minimum no more than noise does
 STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob
 PLACES = 60  # measured ones that are compared with the point recommended, the lowest
 WAYS = (1.0, 0.5, 0.2)  # parts of the way to them
@@ -112,7 +114,7 @@ def with_other_truths(
     inside = contrasts.points[np.abs(contrasts.points).max(axis=1) <= 1 + 1e-9]
     lowest = inside[np.argsort(features(inside) @ fit.theta, kind="stable")[:PLACES]]
     places = np.vstack([_stencil(z), *[z + way * (lowest - z) for way in WAYS]])
-    found = list(contrasts.discrepancies(places))
+    found = list(contrasts.discrepancies(places, sizes=SHIFTING))
     logs = np.array([one.log_bayes_factor for one in found]) + np.log(PRIOR / len(found))
     total = logsumexp([*logs, np.log(1 - PRIOR)])
     rng = np.random.default_rng([SEED, 1])

@@ -21,7 +21,7 @@ symbol              code                    meaning
 ==================  ======================  =========================================================
 u                   ``u``                   contrasts of the weighted means, (N - p,)
 l, g, s             ``length``, ...         range, growth and size of the discrepancy
-D                   ``effect``              what the discrepancy adds to the fitted quadratic, its own pull on it taken off
+D                   ``effect``              what the discrepancy adds to the fitted quadratic
 ==================  ======================  =========================================================
 """
 
@@ -37,7 +37,7 @@ from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features
 from paraboloid.numerics.smooth import squared_distances
 
-__all__ = ["SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
+__all__ = ["SIZES", "SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
 
 SURE = float(np.log(150.0))
 """Log Bayes factor from which on the response counts as not quadratic. With normal noise a false alarm is far rarer
@@ -119,7 +119,11 @@ class Contrasts:
         return bool(pivots.min() > SINGULAR * pivots.max())
 
     def discrepancies(
-        self, places: Matrix, lengths: tuple[float, ...] = LENGTHS, growths: tuple[float, ...] = GROWTHS
+        self,
+        places: Matrix,
+        lengths: tuple[float, ...] = LENGTHS,
+        growths: tuple[float, ...] = GROWTHS,
+        sizes: tuple[float, ...] = SIZES,
     ) -> Iterator[Discrepancy]:
         """Yield every discrepancy of the set, with what it may add at places (m, d).
 
@@ -157,15 +161,17 @@ class Contrasts:
                 grown = (b / typical)[:, None]
                 fitted = linalg.solve_triangular(self.R, pull, check_finite=False) if len(places) else pull
                 effect = grown * B - shape @ fitted
-                yield from self._of_each_size(U, effect, grown * unseen)
+                yield from self._of_each_size(U, effect, grown * unseen, sizes)
 
-    def _of_each_size(self, U: Matrix, effect: Matrix, unseen: Matrix) -> Iterator[Discrepancy]:
+    def _of_each_size(
+        self, U: Matrix, effect: Matrix, unseen: Matrix, sizes: tuple[float, ...]
+    ) -> Iterator[Discrepancy]:
         """Yield the likelihood of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both, and the effect.
 
         UᵀU and Uᵀu are enough, by Woodbury's identity.
         """
         gram, Uu, uu = U.T @ U, self.left @ U, float(self.left @ self.left)
-        for size in SIZES:
+        for size in sizes:
             K = size * gram
             K[np.diag_indices_from(K)] += 1.0
             root, failed = linalg.lapack.dpotrf(K, lower=1, overwrite_a=1)
@@ -240,7 +246,8 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
     if n_contrasts >= LEAST:
         weights = _without_outliers(phi, evidence.means[rows], weights)
     root = np.sqrt(weights)
-    Q, R = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)
+    factors = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)
+    Q, R = (np.asarray(factor, dtype=np.float64) for factor in factors)
     y = root * (evidence.means[rows] - evidence.means[rows].mean())
     left = y - Q @ (Q.T @ y)
     left -= Q @ (Q.T @ left)  # twice is enough: what is left is small where a quadratic fits well
