@@ -38,6 +38,32 @@ def test_one_measurement_in_twenty_is_a_check_whatever_the_batches(shape: Shape)
     assert checks == 10
 
 
+def test_of_the_first_measurements_of_one_knob_some_are_at_places_that_no_parabola_needs() -> None:
+    """All at -1, 0 and 1, any values lie on a parabola: the checks must go between, also in rounds of one."""
+    rng = np.random.default_rng(7)
+    z = np.array([[-1.0], [0.0], [1.0]])
+    evidence = Evidence.empty(1).with_measurements(
+        z, Measurements.from_values(z**2 + 0.1 * rng.standard_normal((3, 4)))
+    )
+    between = 0
+    for _ in range(18):
+        fit = fit_quadratic(evidence, Shape.BOX)
+        taken = evidence.n_attempts
+        batch = next_batch(fit, Shape.BOX, 1, rng)
+        points, repeats = with_checks(*batch, fit, Shape.BOX, taken, rng, lack_of_fit(evidence, fit))
+        assert repeats.sum() == 1
+        between += int(np.min(np.abs(points[0, 0] - z)) > 0.2)
+        values = Measurements.from_values(points**2 + 0.1 * rng.standard_normal((1, 1)))
+        evidence = evidence.with_measurements(points, values)
+    assert between >= 3
+
+
+def test_checks_are_distinct_places() -> None:
+    (fit, lack), rng = quadratic(Shape.BALL), np.random.default_rng(8)
+    points, repeats = with_checks(np.zeros((1, 2)), np.array([400]), fit, Shape.BALL, 200, rng, lack)
+    assert len(points) == 1 + 20 and sorted(repeats)[:20] == [1] * 20
+
+
 def test_many_checks_are_repeats_at_few_places() -> None:
     """Memory must not grow with the number of measurements."""
     (fit, lack), rng = quadratic(Shape.BOX), np.random.default_rng(5)

@@ -23,7 +23,7 @@ LOW_SHARE = 40
 TRIED = 30  # random places, of which the most telling are taken
 LEAST_SHARE = 0.5  # of a batch stays with the design
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
-USELESS = 0.3  # worth of a place that tells nothing of a quadratic, against the most useful one
+USELESS = 0.1  # worth of a place that tells nothing of a quadratic, against the most useful one
 STEP = 0.1  # of the difference that the slope comes from
 LENGTH, SIZE = 0.6, 5.0  # of the discrepancy that would show: in the middle of those looked for
 

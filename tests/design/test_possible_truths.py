@@ -1,0 +1,115 @@
+"""Truths that are not quadratic, in the bound: counted where checks are few, of no weight where they are many."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
+from paraboloid.design import Quality, assess, robust_covariance
+from paraboloid.design.possible_truths import Truths, quadratic_truths, with_other_truths
+from paraboloid.numerics import fit_least_squares, fit_quadratic, lack_of_fit
+
+SIGMA = 0.2
+CLUSTERS = np.array([-1.0, 0.0, 1.0])
+
+
+def qualities(points: Matrix, values: Vector, shape: Shape = Shape.BOX) -> tuple[Quality, Quality]:
+    """Return what is said if the response is known to be quadratic, and if not."""
+    measured = Measurements.from_values(values[:, None])
+    evidence = Evidence.empty(points.shape[1]).with_measurements(points, measured)
+    fit = fit_quadratic(evidence, shape)
+    lack = lack_of_fit(evidence, fit)
+    return assess(fit, evidence, shape, 0.95), assess(fit, evidence, shape, 0.95, lack)
+
+
+def bowl(points: Matrix) -> Vector:
+    found: Vector = 3 * np.sum((points - 0.2) ** 2, axis=1)
+    return found
+
+
+def test_a_bound_from_three_places_is_far_wider_than_one_from_many() -> None:
+    """Twenty points within 0.03 of -1, 0 and 1 fit any parabola: 60 spread ones do not."""
+    rng = np.random.default_rng(0)
+    near = (CLUSTERS[:, None] + rng.uniform(-0.03, 0.03, (3, 20))).reshape(-1, 1)
+    spread = rng.uniform(-1, 1, (60, 1))
+    widening = []
+    for points in (near, spread):
+        plain, whole = qualities(points, bowl(points) + SIGMA * rng.standard_normal(60))
+        widening.append(whole.regret_bound / plain.regret_bound)
+        assert np.all(whole.z_interval[:, 0] <= plain.z_interval[:, 0] + 0.02)
+        assert np.all(whole.z_interval[:, 1] >= plain.z_interval[:, 1] - 0.02)
+    assert widening[0] > 3 and widening[1] < 3 and widening[0] > 2 * widening[1]
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_many_measurements_of_a_quadratic_leave_the_bound_nearly_as_it_was(shape: Shape) -> None:
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-0.7, 0.7, (400, 2))
+    plain, whole = qualities(points, bowl(points) + SIGMA * rng.standard_normal(400), shape)
+    assert 0.95 < whole.regret_bound / plain.regret_bound < 1.6
+
+
+@pytest.mark.parametrize(("rate", "least", "most_plain"), [(0.7, 0.85, 0.97), (1.5, 0.4, 0.2)], ids=["slight", "more"])
+def test_a_skewed_curve_that_is_not_seen_has_a_bound_that_counts_it(
+    rate: float, least: float, most_plain: float
+) -> None:
+    """exp(u) - u, u = r(x - 0.3), 60 measurements, 50 of them at three places, wherever no verdict is reached.
+
+    On other seeds (60 each) all bounds held at r = 0.7, and 68 % at r = 1.5: there the 95 % are NOT reached, for a
+    response is taken to be as likely quadratic as not (`PRIOR`; with 95 % beforehand against it 95 % held). Without
+    the discrepancy it was 83 % and none. With these shares a false alarm is rarer than 1e-4.
+    """
+    held, plainly = [], []
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 3])
+        points = np.concatenate([rng.choice(CLUSTERS, 50), rng.uniform(-1, 1, 10)])[:, None]
+        u = rate * (points[:, 0] - 0.3)
+        evidence = Evidence.empty(1).with_measurements(
+            points, Measurements.from_values((np.exp(u) - u + SIGMA * rng.standard_normal(60))[:, None])
+        )
+        fit = fit_quadratic(evidence, Shape.BOX)
+        lack = lack_of_fit(evidence, fit)
+        found = rate * (fit.minimiser[0] - 0.3)
+        regret = np.exp(found) - found - 1
+        if not lack.is_sure:
+            held.append(regret <= assess(fit, evidence, Shape.BOX, 0.95, lack).regret_bound)
+            plainly.append(regret <= assess(fit, evidence, Shape.BOX, 0.95).regret_bound)
+    assert len(held) > 50
+    assert np.mean(held) > least and np.mean(plainly) < most_plain
+
+
+def test_too_few_contrasts_give_no_bound() -> None:
+    """An answer at the edge, its slope known from three places: earlier a bound of zero."""
+    rng = np.random.default_rng(4)
+    points = np.repeat([-1.0, 0.0, 0.05, 1.0], [6, 1, 1, 1])[:, None]
+    plain, whole = qualities(points, 3 * (points[:, 0] + 1.5) ** 2 + 0.01 * rng.standard_normal(9))
+    assert plain.regret_bound == 0.0 and whole.regret_bound == np.inf
+
+
+def test_chances_sum_to_one_and_the_quadratics_keep_theirs() -> None:
+    rng = np.random.default_rng(5)
+    points = rng.uniform(-1, 1, (40, 2))
+    evidence = Evidence.empty(2).with_measurements(
+        points, Measurements.from_values((bowl(points) + SIGMA * rng.standard_normal(40))[:, None])
+    )
+    fit = fit_quadratic(evidence, Shape.BOX)
+    contrasts = lack_of_fit(evidence, fit).contrasts
+    alone = fit_least_squares(evidence, fit.minimiser)
+    assert contrasts is not None and alone is not None
+    covariance = robust_covariance(alone, evidence)
+    quadratics = quadratic_truths(alone, covariance, Shape.BOX)
+    truths = with_other_truths(quadratics, alone, covariance, Shape.BOX, contrasts)
+    assert truths.chances.sum() == pytest.approx(1.0, abs=0.03)  # rare discrepancies are left out
+    assert np.array_equal(truths.losses[: len(quadratics.losses)], quadratics.losses)
+    assert 0.3 < truths.chances[: len(quadratics.losses)].sum() < 1
+    assert np.all(truths.losses >= 0)
+
+
+def test_the_quantile_is_that_of_the_chances() -> None:
+    rng = np.random.default_rng(6)
+    losses = rng.standard_normal(5000) ** 2
+    truths = Truths(losses, losses[:, None] / 10 - 0.5, np.full(5000, 1 / 5000))
+    assert truths.bound(0.95) == pytest.approx(stats.chi2.ppf(0.95, 1), rel=0.1)
+    assert truths.interval(0.9)[0] == pytest.approx(np.quantile(losses, [0.05, 0.95]) / 10 - 0.5, abs=0.02)
+    heavy = Truths(np.array([0.0, 7.0]), np.zeros((2, 1)), np.array([0.94, 0.06]))
+    assert (heavy.bound(0.9), heavy.bound(0.95)) == (0.0, 7.0)
