@@ -6,7 +6,7 @@ from scipy import stats
 
 from paraboloid import problems
 from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
-from paraboloid.numerics import fit_quadratic, lack_of_fit
+from paraboloid.numerics import features, fit_quadratic, lack_of_fit
 from paraboloid.numerics.lack_of_fit import SURE
 
 RUNS = 100
@@ -98,3 +98,34 @@ def test_standard_errors_of_many_orders_of_magnitude_are_no_trouble() -> None:
     evidence = Evidence.empty(2).with_measurements(points, measured)
     found = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX))
     assert np.isfinite(found.log_bayes_factor) and not found.is_sure
+
+
+def test_what_a_discrepancy_adds_is_that_of_a_gaussian_process_with_a_quadratic_of_any_size() -> None:
+    """Against the dense formula: the prior variance of the coefficients is 1e7, those of the effect are of order one."""
+    rng = np.random.default_rng(6)
+    points, places = rng.uniform(-1, 1, (25, 2)), rng.uniform(-1, 1, (6, 2))
+    values = np.exp(points[:, 0]) + 0.1 * rng.standard_normal(25)
+    evidence = evidence_of(points, values)
+    contrasts = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX)).contrasts
+    assert contrasts is not None
+    (found,) = contrasts.discrepancies(places, (0.6,), (0.7,), (5.0,))
+    l2, w = 0.6**2 * 2, contrasts.weights
+    growth = [(1 + np.sum((z - contrasts.centre) ** 2, axis=1) / l2) ** 0.7 for z in (points, places)]
+    a, b = (grown / np.median(growth[0]) for grown in growth)
+
+    def kernel(x: Matrix, y: Matrix, left: Vector, right: Vector) -> Matrix:
+        near = np.exp(-np.sum((x[:, None] - y[None]) ** 2, axis=2) / (2 * l2))
+        both: Matrix = 5.0 / np.median(w) * left[:, None] * near * right + 1e7 * features(x) @ features(y).T
+        return both
+
+    K = kernel(points, points, a, a) + np.diag(1 / w)
+    across, phi = kernel(places, points, b, a), features(points)
+    inverse = np.linalg.inv((phi.T * w) @ phi)
+    fitted = features(places) @ inverse @ ((phi.T * w) @ values)
+    assert found.mean == pytest.approx(
+        across @ np.linalg.solve(K, values) - fitted, abs=0.01 * np.abs(found.mean).max()
+    )
+    whole = kernel(places, places, b, b) - across @ np.linalg.solve(K, across.T)
+    effect = whole - features(places) @ inverse @ features(places).T
+    covariance = found.root @ found.root.T
+    assert covariance / np.trace(covariance) == pytest.approx(effect / np.trace(effect), abs=0.01)
