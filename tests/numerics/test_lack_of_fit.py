@@ -101,7 +101,7 @@ def test_standard_errors_of_many_orders_of_magnitude_are_no_trouble() -> None:
 
 
 def test_what_a_discrepancy_adds_is_that_of_a_gaussian_process_with_a_quadratic_of_any_size() -> None:
-    """Against the dense formula: the prior variance of the coefficients is 1e7, those of the effect are of order one."""
+    """Against the dense formula: the prior variance of the coefficients is 1e7, the effect of order one."""
     rng = np.random.default_rng(6)
     points, places = rng.uniform(-1, 1, (25, 2)), rng.uniform(-1, 1, (6, 2))
     values = np.exp(points[:, 0]) + 0.1 * rng.standard_normal(25)
