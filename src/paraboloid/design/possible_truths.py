@@ -17,8 +17,8 @@ from scipy import linalg
 from scipy.special import logsumexp
 
 from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.numerics import Contrasts, Discrepancy, QuadraticFit, features, upper_triangle
-from paraboloid.numerics.lack_of_fit import SIZES
+from paraboloid.numerics import QuadraticFit, features, upper_triangle
+from paraboloid.numerics.lack_of_fit import SIZES, Contrasts, Discrepancy
 
 __all__ = ["Truths", "quadratic_truths", "with_other_truths"]
 
@@ -70,7 +70,7 @@ def quadratic_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> Tru
     """Return quadratics that the data allow.
 
     >>> import numpy as np
-    >>> from paraboloid.numerics import QuadraticFit
+    >>> from paraboloid.numerics import QuadraticFit, features, upper_triangle
     >>> fit = QuadraticFit(np.array([0.0, 0.0, 2.0]), 0.01 * np.eye(3), 1.0, 50.0, np.zeros(1))
     >>> quadratic_truths(fit, fit.covariance, Shape.BOX).losses.shape
     (4000,)

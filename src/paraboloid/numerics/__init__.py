@@ -3,7 +3,7 @@
 from paraboloid.numerics.ball import minimise_on_ball, project_onto_ball
 from paraboloid.numerics.closing_in import Closed, Window, close_in, n_low
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
-from paraboloid.numerics.lack_of_fit import Contrasts, Discrepancy, LackOfFit, lack_of_fit
+from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.order import OrderEffect, order_effect
 from paraboloid.numerics.quadratic_model import (
     features,
@@ -27,8 +27,6 @@ __all__ = [
     "AS_PRINTED",
     "CENTRED",
     "Closed",
-    "Contrasts",
-    "Discrepancy",
     "LackOfFit",
     "Limited",
     "OrderEffect",
