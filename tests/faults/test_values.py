@@ -113,9 +113,8 @@ def test_rounded_readings_are_measurements_like_others(door: Door, digits: int, 
     rounded = door(lambda x: round(measure(x), digits), tmp_path, budget=60)
     plain = door(other, tmp_path, budget=60)
     assert rounded.sigma == pytest.approx(plain.sigma, rel=0.5)
-    assert bowl(rounded.x) <= 2 * rounded.regret_bound and rounded.regret_bound == pytest.approx(
-        plain.regret_bound, rel=1
-    )
+    # Not the bounds: what cannot be excluded beside a quadratic differs several fold between any two runs of 60.
+    assert bowl(rounded.x) <= 2 * rounded.regret_bound and rounded.regret == pytest.approx(plain.regret, rel=1)
 
 
 def rounded_to(step: float, measure: Measure) -> Measure:

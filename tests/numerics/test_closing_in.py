@@ -1,5 +1,7 @@
 """Noise that grows with the height: seen where it is there, not where it is not, and used."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,20 @@ def test_the_search_closes_in_and_says_so() -> None:
         assert heights(result.x[None, :])[0] < 1e-8
         assert result.is_quadratic and np.isinf(result.regret_bound)
         assert "noise grows with the height above the minimum" in result.message
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e9, 1e12])
+def test_one_wild_value_is_no_noise_that_grows_with_the_height(size: float) -> None:
+    """It closed in in 1 of 80 searches with other draws; at a rate of 4 % more than 2 of 12 have a probability of 1 %.
+    Before a few points were left out of the proof, and with sizes that 1e6 put out of reach, it was 9 of 12."""
+    found = 0
+    for seed in range(12):
+        rng = np.random.default_rng([3, seed])
+        calls = iter(range(40))
+
+        def measure(x: Vector, rng: np.random.Generator = rng, calls: Iterator[int] = calls) -> float:
+            return float(heights(x[None, :])[0] + 0.3 * rng.standard_normal() + (size if next(calls) == 30 else 0.0))
+
+        result = minimize(measure, Box([(-1, 1), (-1, 1)]), budget=40, rng=seed)
+        found += "noise grows" in result.message
+    assert found <= 2

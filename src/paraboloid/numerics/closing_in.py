@@ -42,6 +42,7 @@ SAFE = 4.0  # times the expected regret: the height within which the minimiser i
 LEVEL = 30.0  # times the greatest height: so high that the noise is the same everywhere
 FINER = 4.0  # the height at which both parts of the noise are equal is lowered by this factor at a time
 TIE = 0.01  # in log likelihood
+FEW = 50  # one point of so many, and one more, may be wild
 PATIENCE = 6  # steps without a gain
 NEAR = 16.0  # times a height: what is measured below says something of the noise at that height
 STEPS = 60
@@ -50,7 +51,7 @@ WIDENED = 4  # times at most
 REACH = 3.0  # in window radii: what lies farther away is used only while there is too little
 ENOUGH = 4  # times p measurements are enough
 TAILS = 3.0  # degrees of freedom of the tails that are thought possible
-SIZES = np.geomspace(1e-8, 10.0, 46)
+SIZES, FINE = 30, 9  # of the noise, tried: over its whole range, and about the best of them
 ROUNDING = 1e-12  # of the values' spread
 FINEST = 1e-14  # of the values' spread: lower than that numbers do not reach
 SMALLEST = 1e-250
@@ -205,7 +206,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
             break
         height, step = height / FINER, step + 1
     target = max(best.height if is_seen and waited else 0.0, SAFE * _regret(best.fit), FINEST * spread)
-    if best.likelihood - level.likelihood < max(SURE, rival) or not target < edge / NEARER:
+    if _sure_gain(best, level) < max(SURE, rival) or not target < edge / NEARER:
         return None
     weighed = replace(measured, precision=best.evidence.precision)
     for _ in range(WIDENED):  # until the minimiser is well inside
@@ -275,11 +276,35 @@ def _finer(measured: Evidence, state: _State, height: float, shape: Shape) -> _S
 
 def _likelihood(variance: Vector, s: Vector, w: Vector) -> tuple[float, float]:
     """Return the log likelihood of variances in these proportions, with Student's tails, and their size."""
-    size = SIZES * max(float(np.average(s / variance, weights=w)), SMALLEST)
-    scaled = size[:, None] * variance
-    found = -(np.log(scaled) + (TAILS + 1) * np.log1p(s / scaled / TAILS)) @ w
+    parts, total, level = s / variance, float(w.sum()), float(np.log(variance) @ w)
+
+    def at(sizes: Vector) -> Vector:
+        tails = np.log1p(parts / (TAILS * sizes[:, None])) @ w
+        return -(total * np.log(sizes) + level + (TAILS + 1) * tails)
+
+    mean = max(float(np.average(parts, weights=w)), SMALLEST)
+    # One value of 10⁶ among normal ones makes the mean 10¹² times what most say; and most may lie on the fit exactly.
+    least = max(min(1e-8 * mean, 0.01 * float(np.median(parts))), 1e-40 * mean)
+    sizes = np.geomspace(least, 10 * mean, SIZES)
+    best = int(np.argmax(at(sizes)))
+    sizes = np.geomspace(sizes[max(best - 1, 0)], sizes[min(best + 1, SIZES - 1)], FINE)
+    found = at(sizes)
     best = int(np.argmax(found))
-    return float(found[best]), float(size[best]) * TAILS / (TAILS - 2)
+    return float(found[best]), float(sizes[best]) * TAILS / (TAILS - 2)
+
+
+def _sure_gain(best: _State, level: _State) -> float:
+    """Return the gain in log likelihood without the few points that speak for it most: one wild value is no proof."""
+    gains = np.sort(_shares(best) - _shares(level))
+    return float(gains[: len(gains) - 1 - len(gains) // FEW].sum())
+
+
+def _shares(state: _State) -> Vector:
+    """Return what each point has in the log likelihood."""
+    squares, weights = _squares(state.evidence, state.fit)
+    heights = _heights(state.fit, state.evidence)
+    scaled = state.slope * (TAILS - 2) / TAILS * (state.height**2 + heights**2)
+    return -weights * (np.log(scaled) + (TAILS + 1) * np.log1p(squares / (TAILS * scaled)))
 
 
 def _window(outer: Window, fit: QuadraticFit, height: float) -> Window:
