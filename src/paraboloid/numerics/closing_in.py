@@ -43,6 +43,7 @@ LEVEL = 30.0  # times the greatest height: so high that the noise is the same ev
 FINER = 4.0  # the height at which both parts of the noise are equal is lowered by this factor at a time
 TIE = 0.01  # in log likelihood
 FEW = 50  # one point of so many, and one more, may be wild
+WILD = 5.0  # scales of Student's tails from the fit: one value in 65 by chance
 PATIENCE = 6  # steps without a gain
 NEAR = 16.0  # times a height: what is measured below says something of the noise at that height
 STEPS = 60
@@ -294,17 +295,20 @@ def _likelihood(variance: Vector, s: Vector, w: Vector) -> tuple[float, float]:
 
 
 def _sure_gain(best: _State, level: _State) -> float:
-    """Return the gain in log likelihood without the few points that speak for it most: one wild value is no proof."""
-    gains = np.sort(_shares(best) - _shares(level))
-    return float(gains[: len(gains) - 1 - len(gains) // FEW].sum())
+    """Return the gain in log likelihood without the few far values that speak for it most: one wild one is no proof."""
+    (ours, _), (theirs, is_far) = _shares(best), _shares(level)
+    gains = ours - theirs
+    wild = np.sort(np.maximum(gains[is_far], 0.0))[::-1][: 1 + len(gains) // FEW]
+    return float(gains.sum() - wild.sum())
 
 
-def _shares(state: _State) -> Vector:
-    """Return what each point has in the log likelihood."""
+def _shares(state: _State) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """Return what each point has in the log likelihood, and whether it lies farther from the fit than noise does."""
     squares, weights = _squares(state.evidence, state.fit)
     heights = _heights(state.fit, state.evidence)
     scaled = state.slope * (TAILS - 2) / TAILS * (state.height**2 + heights**2)
-    return -weights * (np.log(scaled) + (TAILS + 1) * np.log1p(squares / (TAILS * scaled)))
+    shares = -weights * (np.log(scaled) + (TAILS + 1) * np.log1p(squares / (TAILS * scaled)))
+    return shares, squares > WILD**2 * scaled
 
 
 def _window(outer: Window, fit: QuadraticFit, height: float) -> Window:
