@@ -51,10 +51,10 @@ def minimise_on_region(shape: Shape, hessian: Matrix, linear: Vector) -> Vector:
     """
     if shape is Shape.BALL:
         return minimise_on_ball(hessian, linear)
-    inside = -linalg.solve(hessian, linear, assume_a="pos")
+    root = linalg.cholesky(hessian)  # upper: H = rootᵀ root
+    inside = -linalg.cho_solve((root, False), linear)  # whatever its condition: the fit has seen to that
     if np.abs(inside).max() <= 1:
         return np.asarray(inside, dtype=np.float64)
-    root = linalg.cholesky(hessian)  # upper: H = rootᵀ root
     target = -linalg.solve_triangular(root, linear, trans="T")
     solution = optimize.lsq_linear(root, target, bounds=(-1.0, 1.0), method="bvls", tol=1e-12)
     return np.clip(solution.x, -1.0, 1.0)

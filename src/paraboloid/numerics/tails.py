@@ -155,7 +155,7 @@ def _is_coarse(values: _Values) -> bool:
 def _exact(evidence: Evidence, values: _Values, theta: Vector) -> Limited:
     """Return the evidence where most values lie exactly on a quadratic, without those that do not."""
     apart = np.abs(values.residuals(theta))
-    is_good = apart <= EXACT * ROUNDING * _median(np.abs(values.y), values.count)
+    is_good = apart <= EXACT * ROUNDING * _spread(values)
     n_far = int(values.count[~is_good].sum())
     if n_far == 0 or 2 * n_far >= values.n:
         return Limited(evidence, 0.0, 0)
@@ -193,6 +193,13 @@ def _single_values(evidence: Evidence) -> _Values | None:
     )
 
 
+def _spread(values: _Values) -> float:
+    """Return the upper quartile of the values' sizes: more than half may lie near the minimum, or be of one value."""
+    sizes = np.abs(values.y)
+    is_upper = sizes >= _median(sizes, values.count)
+    return _median(sizes[is_upper], values.count[is_upper])
+
+
 def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
     """Return Huber's estimate, its limited residuals ψ/ψ̄' and the scale s.
 
@@ -202,7 +209,7 @@ def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
     size = np.sqrt(np.maximum(np.diag(values.inverse), 1e-300))
     p = values.phi.shape[1]
     shrunk = np.sqrt(values.n / (values.n - p))  # residuals of a fit are smaller than the noise
-    smallest = ROUNDING * _median(np.abs(values.y), values.count) + 1e-300
+    smallest = ROUNDING * _spread(values) + 1e-300
     moved = np.inf
     for _ in range(STEPS):
         r = values.residuals(theta)

@@ -20,7 +20,7 @@ def short_text(subject: Subject) -> str:
     """Return the answer in a few lines.
 
     >>> import paraboloid
-    >>> result = paraboloid.minimize(lambda x: (x[0] - 1) ** 2, [(0, 3)], budget=9, rng=0)
+    >>> result = paraboloid.minimize(lambda x: (x[0] - 1) ** 2, [(0, 3)], budget=30, rng=0)
     >>> print(short_text(result.subject).splitlines()[0])
     x1             1.000000  (1.000000 to 1.000000)
     """
@@ -37,7 +37,7 @@ def short_table(subject: Subject) -> Group:
     """Return the answer as `rich` prints it: a table of the knobs, and lines below it.
 
     >>> import paraboloid
-    >>> result = paraboloid.minimize(lambda x: (x[0] - 1) ** 2, [(0, 3)], budget=9, rng=0)
+    >>> result = paraboloid.minimize(lambda x: (x[0] - 1) ** 2, [(0, 3)], budget=30, rng=0)
     >>> len(short_table(result.subject).renderables)
     5
     """
@@ -53,7 +53,7 @@ def short_html(subject: Subject) -> str:
     """Return the answer as a small piece of HTML for a notebook, every text escaped.
 
     >>> import paraboloid
-    >>> result = paraboloid.minimize(lambda x: (x[0] - 1) ** 2, [(0, 3)], budget=9, rng=0)
+    >>> result = paraboloid.minimize(lambda x: (x[0] - 1) ** 2, [(0, 3)], budget=30, rng=0)
     >>> short_html(result.subject)[:38]
     '<table><thead><tr><th scope="col">knob'
     """
