@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 import shutil
 import sqlite3
@@ -156,8 +157,10 @@ def damage(path: Path, kind: str) -> None:
     if kind == "cut":
         content = content[: len(content) - 8192]
     elif kind == "flipped":
-        place = content.find(b'"value": ', len(content) // 2)
-        content[place + 9] ^= 0x01
+        # The first decimal of a value becomes another one: still JSON, where a minus or a leading 1 might not be.
+        values = re.finditer(rb'"value": -?\d+\.(?=\d)', content)
+        place = next(value.end() for value in values if value.start() > len(content) // 2)
+        content[place] ^= 0x01
     elif kind == "header":
         content[:100] = bytes(100)
     elif kind == "empty":

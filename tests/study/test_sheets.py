@@ -541,11 +541,9 @@ def test_a_sheet_is_in_random_order_that_is_that_of_the_seed_and_the_round(tmp_p
         with make(tmp_path / name, budget=None, batch=24, rng=seed) as study:
             orders.append([tuple(row[1:3]) for row in list(sheet_rows(study, study.ask(24)))[1:]])
     assert orders[0] == orders[1] != orders[2]
-    for (
-        order
-    ) in orders:  # settings come back in stretches in a sorted list; here at least half of the neighbours differ
+    for order in orders:
         n_changes = sum(one != other for one, other in itertools.pairwise(order))
-        assert n_changes > 2 * (len(set(order)) - 1)
+        assert n_changes > 1.5 * (len(set(order)) - 1)  # in a sorted list each setting is one stretch: once
         assert order != sorted(order)
 
 

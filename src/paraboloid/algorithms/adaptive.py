@@ -42,7 +42,16 @@ from paraboloid.core import (
     check_positive,
     measure,
 )
-from paraboloid.design import assess, away_from_failures, merge, next_batch, next_smooth_batch, pilot, with_checks
+from paraboloid.design import (
+    assess,
+    away_from_failures,
+    merge,
+    next_batch,
+    next_smooth_batch,
+    pilot,
+    pilot_with_checks,
+    with_checks,
+)
 from paraboloid.numerics import n_low, n_terms, project_onto_region
 
 __all__ = ["adaptive", "propose"]
@@ -153,7 +162,7 @@ def _adaptive(c: Constants) -> Procedure:
         is_last = k == c.rounds - 1 and c.budget < LARGEST_BUDGET
         model = None if evidence.n_measurements == 0 else modelled(evidence, c.domain.shape, c.smooth)
         n = c.budget - taken if is_last else _round_size(taken, c, k, model)
-        points, repeats = _proposed(evidence, model, n, shape=c.domain.shape, seed=c.seed)
+        points, repeats = _proposed(evidence, model, n, shape=c.domain.shape, seed=c.seed, smooth=c.smooth)
         experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
         y = yield from measure(experiment)
         evidence = evidence.with_measurements(c.domain.to_unit(experiment.points), y)
@@ -209,16 +218,25 @@ def propose(
     ((5, 2), 5)
     """
     model = None if evidence.n_measurements == 0 else modelled(evidence, shape, smooth)
-    return _proposed(evidence, model, n, shape=shape, seed=seed, pending=pending)
+    return _proposed(evidence, model, n, shape=shape, seed=seed, smooth=smooth, pending=pending)
 
 
 def _proposed(
-    evidence: Evidence, model: Model | None, n: int, *, shape: Shape, seed: int, pending: Matrix | None = None
+    evidence: Evidence,
+    model: Model | None,
+    n: int,
+    *,
+    shape: Shape,
+    seed: int,
+    smooth: bool,
+    pending: Matrix | None = None,
 ) -> tuple[Matrix, Counts]:
     d = evidence.dimension
     waiting = np.zeros((0, d)) if pending is None else np.asarray(pending, dtype=np.float64)
     if model is None:
         beginning = pilot(shape, d, len(waiting) + n, np.random.default_rng([seed, evidence.n_attempts]))
+        if smooth:
+            beginning = pilot_with_checks(beginning, shape, np.random.default_rng([seed, evidence.n_attempts, 1]))
         return merge(beginning[len(waiting) :], np.ones(n, dtype=np.int64))
     rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
     expected = model.window.to_local(waiting)

@@ -22,7 +22,7 @@ from paraboloid.core import (
     as_domain,
 )
 from paraboloid.design import Quality, assess, without_bound
-from paraboloid.design.certificate import VOUCHING
+from paraboloid.design.certificate import FEWEST
 from paraboloid.numerics import (
     LackOfFit,
     Limited,
@@ -205,7 +205,7 @@ def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain, lack: LackOfFi
             f"no curvature was seen along {_named(quality.directions[:, k], domain)}: the value is "
             f"flat there, or has no minimum; measure more, or hold one of these knobs fixed."
         )
-    if not np.isfinite(quality.regret_bound) and lack is not None and lack.n_contrasts < VOUCHING:
+    if not np.isfinite(quality.regret_bound) and lack is not None and lack.n_contrasts < FEWEST:
         found.append(
             "too few different settings were measured to see whether the response is a paraboloid, so no bound can be "
             "given; measure more."

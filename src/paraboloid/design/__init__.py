@@ -2,7 +2,7 @@
 
 from paraboloid.design.batch import merge, next_batch, pilot
 from paraboloid.design.certificate import Quality, assess, robust_covariance, without_bound
-from paraboloid.design.checks import with_checks
+from paraboloid.design.checks import pilot_with_checks, with_checks
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
 from paraboloid.design.instance_limit import instance_limit, optimal_design
@@ -21,6 +21,7 @@ __all__ = [
     "next_smooth_batch",
     "optimal_design",
     "pilot",
+    "pilot_with_checks",
     "regret_weight",
     "robust_covariance",
     "solve_design",

@@ -20,10 +20,10 @@ from paraboloid.design.criterion import free_inverse
 from paraboloid.design.possible_truths import quadratic_truths, with_other_truths
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, fit_least_squares, gradient_map
 
-__all__ = ["VOUCHING", "Quality", "assess", "robust_covariance", "without_bound"]
+__all__ = ["FEWEST", "Quality", "assess", "robust_covariance", "without_bound"]
 
 FLAT = 3.0  # standard errors that an eigenvalue must be above zero to count as curved
-VOUCHING = 8  # contrasts that must speak for a quadratic before a bound rests on it
+FEWEST = 3  # contrasts: with fewer nothing can speak against a quadratic, and no bound rests on it
 FEW = 10  # measurements per coefficient, up to which the noise at single points is not believed to be smaller
 
 
@@ -136,7 +136,7 @@ def assess(
     eigenvalues, eigenvalue_se = along @ judged.theta[d + 1 :], np.sqrt(np.maximum(eigenvalue_variance, 0.0))
     # The minimiser is a ratio: where its denominator is not well away from zero, chance decides its law.
     has_bound = alone is not None and not np.any(eigenvalues < FLAT * eigenvalue_se)
-    has_bound = has_bound and (lack is None or lack.n_contrasts >= VOUCHING)
+    has_bound = has_bound and (lack is None or lack.n_contrasts >= FEWEST)
     phi = features(z[None, :])[0]
     return Quality(
         regret=float(np.sum(K * gradient_covariance)) / 2,

@@ -12,11 +12,12 @@ import numpy as np
 from paraboloid.core import Counts, Matrix, Shape
 from paraboloid.design.batch import merge
 from paraboloid.design.criterion import free_inverse, regret_weight
-from paraboloid.numerics import LackOfFit, QuadraticFit, features, project_onto_region
+from paraboloid.numerics import LackOfFit, QuadraticFit, features, n_terms, project_onto_region
 
-__all__ = ["with_checks"]
+__all__ = ["pilot_with_checks", "with_checks"]
 
 SHARE = 20  # one measurement in so many
+PILOT_SHARE = 4  # of what a first round has beyond two measurements per coefficient, up to FIRST checks
 FIRST_SHARE, FIRST = 7, 4  # and at this share up to so many checks: three places fit any parabola of one knob
 SECOND_SHARE, SECOND = 12, 3  # and at this one up to so many for each knob and the constant: cubic and quartic terms
 LOW_SHARE = 40
@@ -26,6 +27,25 @@ PLACES = 60  # at most so many in a batch, repeated where more are due: memory m
 USELESS = 0.1  # worth of a place that tells nothing of a quadratic, against the most useful one
 STEP = 0.1  # of the difference that the slope comes from
 LENGTH, SIZE = 0.6, 5.0  # of the discrepancy that would show: in the middle of those looked for
+
+
+def pilot_with_checks(points: Matrix, shape: Shape, rng: np.random.Generator) -> Matrix:
+    """Return the points of a first round, in their order, with checks among them where the round is a large one.
+
+    A sheet of twenty for one knob would else have three places, which every parabola fits.
+
+    >>> import numpy as np
+    >>> sheet = pilot_with_checks(np.tile([[-1.0], [0.0], [1.0]], (7, 1)), Shape.BOX, np.random.default_rng(0))
+    >>> len(np.unique(sheet))
+    6
+    """
+    n, d = points.shape
+    begin = 2 * n_terms(d)
+    due = np.array([i for i in range(begin, n) if (i - begin) % PILOT_SHARE == PILOT_SHARE - 1][:FIRST], dtype=np.int64)
+    places = project_onto_region(shape, rng.uniform(-1, 1, (n, d)))  # row by row: longer rounds begin as shorter ones
+    mixed = points.copy()
+    mixed[due] = places[due]
+    return mixed
 
 
 def with_checks(
