@@ -125,3 +125,16 @@ def test_the_mean_of_limited_values_solves_hubers_equation() -> None:
     psi = np.clip(r, -1.345 * s, 1.345 * s)
     # Steps end below a thousandth of a standard error of θ, and of Σφψ alike.
     assert np.abs(features(points).T @ psi).max() < 0.02 * s * np.sqrt(200)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exact_values_that_do_not_tell_a_quadratic_leave_nothing_out(seed: int) -> None:
+    """Eighteen exact values at two places of a knob do not tell its curvature: without the others it would be lost."""
+    rng = np.random.default_rng(seed)
+    corners = np.array([[a, b] for a in (-1.0, 1.0) for b in (-1.0, 0.0, 1.0)])
+    points = np.vstack([np.tile(corners, (3, 1)), rng.uniform(-1, 1, (12, 2))])
+    values = (points[:, 0] - 0.3) ** 2 + (points[:, 1] + 0.2) ** 2
+    values[18:] += 0.01 * rng.uniform(0, 1, 12)
+    evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
+    limited = limit_tails(evidence, Shape.BOX)
+    assert np.allclose(fit_quadratic(limited.evidence, Shape.BOX).minimiser, [0.3, -0.2], atol=0.02)
