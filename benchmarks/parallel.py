@@ -42,13 +42,18 @@ def bowl(x: Vector, rng: np.random.Generator) -> Vector:
     return np.asarray(50 * away[:, 0] ** 2 + 5 * away[:, 1] ** 2 + rng.standard_normal(len(x)))
 
 
-def queue(x: Vector, rng: np.random.Generator) -> Vector:
-    """Return waiting times of the last of 24 customers, plus a bowl: a small simulation of events."""
+def queue(x: Vector, rng: np.random.Generator, n_customers: int = 24) -> Vector:
+    """Return waiting times of the last of some customers, plus a bowl: a small simulation of events."""
     wait = np.zeros(len(x))
-    for _ in range(24):
+    for _ in range(n_customers):
         wait = np.maximum(0.0, wait + rng.standard_exponential(len(x)) - 1.2 * rng.standard_exponential(len(x)))
     away = x - CENTRE
     return np.asarray(wait + 50 * away[:, 0] ** 2 + 5 * away[:, 1] ** 2)
+
+
+def long_queue(x: Vector, rng: np.random.Generator) -> Vector:
+    """Return waiting times of the last of 96 customers, plus a bowl."""
+    return queue(x, rng, 96)
 
 
 def order(x: Vector, rng: np.random.Generator) -> float:
@@ -71,17 +76,23 @@ class Simulator:
 SIMULATORS = (
     Simulator("a bowl and one normal, numpy", bowl, vectorized=True),
     Simulator("a queue of 24 customers, numpy", queue, vectorized=True),
+    Simulator("a queue of 96 customers, numpy", long_queue, vectorized=True),
     Simulator("a shop's day, plain Python", order, vectorized=False),
 )
 
 
 def simulate_alone(simulator: Simulator, n: int, seed: int) -> float:
-    """Return the seconds that n measurements take in a bare loop."""
-    rng, x = np.random.default_rng(seed), np.zeros((ROWS, 2) if simulator.vectorized else 2)
+    """Return the seconds that n measurements take in a bare loop, at settings from all over the box."""
+    rng = np.random.default_rng(seed)
+    settings = rng.uniform(-1, 1, (ROWS, 2))  # what a simulator takes may depend on the setting
     measure = simulator.measure
     start = time.perf_counter()
-    for _ in range(n // ROWS if simulator.vectorized else n):
-        measure(x, rng)
+    for _ in range(n // ROWS):
+        if simulator.vectorized:
+            measure(settings, rng)
+        else:
+            for x in settings:
+                measure(x, rng)
     return time.perf_counter() - start
 
 

@@ -1,10 +1,12 @@
 """The next batch where the response is not quadratic: measurements that tell the gradient at the minimiser best.
 
 The criterion is that of the quadratic design, tr(A⁻¹ Cov ∇f(z)), averaged over where the minimiser may lie, but the
-covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure.
+covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure. One
+measurement of fifty goes where none has been, for a lower basin there would be seen in no other way.
 """
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from paraboloid.core import Counts, Matrix, Shape
 from paraboloid.design.batch import merge
@@ -14,6 +16,9 @@ __all__ = ["next_smooth_batch"]
 
 SCALES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 PLACES = 40  # at most so many points in a batch
+SHARE, LOOKS, TRIED = 50, 4, 200
+"""One measurement of so many looks where none has been, at so many places for each knob, the best of so many tried."""
+
 DRAWS = 4  # places where the minimiser may lie, besides its estimate
 
 
@@ -31,6 +36,16 @@ def next_smooth_batch(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Gener
     >>> int(repeats.sum()), bool(np.abs(points).max() < 0.8)  # nearer than a quadratic would be measured
     (50, True)
     """
+    d = fit.minimiser.size
+    looks = n // SHARE
+    unseen = _unseen(fit, shape, min(looks, LOOKS * d), rng)
+    near, repeats = _telling(fit, shape, n - looks, rng)
+    shared = looks // max(len(unseen), 1) + (np.arange(len(unseen)) < looks % max(len(unseen), 1))
+    return merge(np.vstack([near, unseen]), np.concatenate([repeats, shared.astype(np.int64)]))
+
+
+def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> tuple[Matrix, Counts]:
+    """Return points and repeats of n measurements that tell most of the gradient at the minimiser."""
     candidates = _candidates(fit, shape, rng)
     z = fit.minimiser
     A = fit.curvature(z)
@@ -54,6 +69,18 @@ def next_smooth_batch(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Gener
         P = P - np.outer(column, P[best])
         repeats[best] += m
     return merge(candidates, repeats)
+
+
+def _unseen(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> Matrix:
+    """Return n points, each as far as may be from all that were measured and from those before it."""
+    d = fit.minimiser.size
+    tried = project_onto_region(shape, rng.uniform(-1, 1, (TRIED, d)))
+    nearest = cdist(tried, fit.points).min(axis=1)
+    chosen = np.zeros((n, d))
+    for i in range(n):
+        chosen[i] = tried[int(np.argmax(nearest))]
+        nearest = np.minimum(nearest, cdist(tried, chosen[i : i + 1])[:, 0])
+    return chosen
 
 
 def _candidates(fit: SmoothFit, shape: Shape, rng: np.random.Generator) -> Matrix:

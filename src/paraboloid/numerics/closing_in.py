@@ -207,7 +207,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
             break
         height, step = height / FINER, step + 1
     target = max(best.height if is_seen and waited else 0.0, SAFE * _regret(best.fit), FINEST * spread)
-    if _sure_gain(best, level) < max(SURE, rival) or not target < edge / NEARER:
+    if _sure_gain(best, level) < max(SURE, rival) or not target < edge / NEARER or _repeats_object(measured, best):
         return None
     weighed = replace(measured, precision=best.evidence.precision)
     for _ in range(WIDENED):  # until the minimiser is well inside
@@ -300,6 +300,17 @@ def _sure_gain(best: _State, level: _State) -> float:
     gains = ours - theirs
     wild = np.sort(np.maximum(gains[is_far], 0.0))[::-1][: 1 + len(gains) // FEW]
     return float(gains.sum() - wild.sum())
+
+
+def _repeats_object(measured: Evidence, best: _State) -> bool:
+    """Tell whether the scatter of repeats denies what the misfit says, which may be another shape and no noise."""
+    rows = np.flatnonzero(measured.counts > 1)
+    if not rows.size or not measured.scatter[rows].max() > 0:
+        return False
+    freedom = measured.counts[rows] - 1.0
+    squares = measured.scatter[rows] / freedom, freedom / 2
+    grown = best.height**2 + _heights(best.fit, best.evidence)[rows] ** 2
+    return _likelihood(grown, *squares)[0] < _likelihood(np.ones(len(rows)), *squares)[0] - SURE
 
 
 def _shares(state: _State) -> tuple[Vector, npt.NDArray[np.bool_]]:

@@ -25,6 +25,7 @@ STEPS = (30, 15)  # of the likelihood's ascent, for a first centre and for a bet
 PLACES = 5  # the best measured places are where descents begin
 CAUTION = 2.0  # standard deviations by which a place must be lower to be preferred
 KNOWN = 2.0  # times the standard deviation at the best place, up to which another counts as known as well
+FREEDOM = 500.0  # of repeats that count: the noise is then known to 6 %, and more would outweigh all else in the ascent
 REPEATS = 5  # degrees of freedom of repeats, from which on they say what the noise is at the start
 DESCENT = 25
 
@@ -65,8 +66,9 @@ def _standardised(evidence: Evidence) -> tuple[Means, float, float]:
     counts, values = evidence.counts[rows].astype(np.float64), evidence.means[rows]
     shift = float(counts @ (values - values[0]) / counts.sum()) + float(values[0])
     scale = float(np.sqrt(counts @ (values - shift) ** 2 / counts.sum())) or 1.0
-    scatter = float(evidence.scatter[rows].sum()) / scale**2
-    means = Means(evidence.points[rows], (values - shift) / scale, counts, scatter, float(counts.sum() - len(rows)))
+    scatter, freedom = float(evidence.scatter[rows].sum()) / scale**2, float(counts.sum() - len(rows))
+    part = min(1.0, FREEDOM / max(freedom, 1.0))
+    means = Means(evidence.points[rows], (values - shift) / scale, counts, part * scatter, part * freedom)
     return means, shift, scale
 
 

@@ -74,7 +74,7 @@ class BorrowedExecutor:
         """Number of measurements that can run side by side, if it is known."""
         if self._client is not None:
             now = time.monotonic()
-            if self._asked is None or now > self._asked[0] + 1.0:  # asking takes a way to the scheduler and back
+            if self._asked is None or now > self._asked[0] + 5.0:  # asking takes a way to the scheduler and back
                 try:
                     self._asked = now, sum(self._client.nthreads().values())
                 except OSError:  # the scheduler does not answer; if it is lost, the futures say so

@@ -16,7 +16,7 @@ Towards the end of a round bundles become smaller, down to LEAST, so that no wor
 nothing to do.
 """
 
-ALONE = 0.01
+ALONE = 0.03
 """Seconds of work that are not worth the way to a second worker."""
 
 

@@ -20,11 +20,14 @@ logger = logging.getLogger("paraboloid")
 KEEP = 2**16
 """Single values are kept in experiments of at most so many measurements, or where an algorithm needs them."""
 
-CALLS, BLOCKS = 2**12, 2**6
-"""An experiment is cut into at most so many jobs of single calls, or of vectorized ones: few enough to be cheap, enough
+SINGLE = 2**10
+"""Experiments of at most so many measurements, of a function that takes one setting, have a job for each of them."""
+
+CALLS, BLOCKS = 2**9, 2**6
+"""Larger ones are cut into at most so many jobs of single calls, or of vectorized ones: few enough to be cheap, enough
 for many workers. The cut must not depend on the number of workers, for each job has its own stream of noise."""
 
-FEWEST, ENOUGH, LARGEST = 2**4, 2**14, 2**20
+FEWEST, ENOUGH, LARGEST = 2**4, 2**16, 2**20
 """A vectorized job has at least ENOUGH measurements, so that its call and its way (some 0.2 ms) cost less than they do,
 unless there were then fewer than FEWEST jobs for the workers; and at most LARGEST."""
 
@@ -81,7 +84,7 @@ class Measurer:
         """Return the measurements of an experiment."""
         self._tally, self._parts = None, {}
         keep = experiment.needs_values or experiment.n_measurements <= KEEP
-        is_single = not self._vectorized and experiment.n_measurements <= CALLS
+        is_single = not self._vectorized and experiment.n_measurements <= SINGLE
         if self._is_here and (is_single or not self._takes_rng):
             self._tally = Tally(experiment.points, experiment.repeats, keep_values=keep)
             if self._takes_rng:
@@ -119,7 +122,7 @@ class Measurer:
 
     def _side_by_side(self, experiment: Experiment, *, keep: bool) -> None:
         n = experiment.n_measurements
-        size = _block_size(n) if self._vectorized else math.ceil(n / CALLS)
+        size = _block_size(n) if self._vectorized else 1 if n <= SINGLE else math.ceil(n / CALLS)
         where: dict[int, Counts] = {}
         jobs = []
         for trial, (first, counts) in enumerate(cut(experiment.repeats, size), start=self._n_jobs):
@@ -136,7 +139,7 @@ def _block_size(n: int) -> int:
     """Return how many of n measurements make a vectorized job.
 
     >>> [_block_size(n) for n in (12, 1600, 200_000, 10**6, 10**7)]
-    [1, 100, 12500, 16384, 156250]
+    [1, 100, 12500, 62500, 156250]
     """
     return min(LARGEST, max(math.ceil(n / BLOCKS), min(ENOUGH, math.ceil(n / FEWEST))))
 
