@@ -128,7 +128,7 @@ def test_ten_million_measurements_near_the_minimum_give_no_worse_an_answer_than_
 
 @pytest.mark.parametrize("seed", range(4))
 def test_of_two_basins_the_lower_one_is_found_where_there_are_measurements_to_spare(seed: int) -> None:
-    """The other basin is higher by 0.36; one seed of four stayed in it, be it for 10⁷ measurements, when none looked."""
+    """The other basin is higher by 0.36; one seed of four stayed in it, even for 10⁷ measurements, as none looked."""
 
     def basins(points: Matrix) -> Vector:
         return np.asarray(10 * (points[:, 0] ** 2 - 0.36) ** 2 + 0.3 * points[:, 0] + points[:, 1] ** 2 + 0.1822)
