@@ -80,6 +80,7 @@ _FULL_QUADRATICS = (
         [f"{region}_d5_c100_r*_{noise}" for region in ("quad", "ball") for noise in ("t3", "skew", "unequal")]
     ),
 )
+_CLOSE = tuple(name for name in NAMES if name in CLOSE)
 SETS: dict[str, tuple[Part, ...]] = {
     "quick": (
         Part(QUICK_QUADRATICS, ("2p",), 20, 5, 3, 3, _QUICK),
@@ -92,6 +93,10 @@ SETS: dict[str, tuple[Part, ...]] = {
         Part(_QUICK_OTHERS[::2], ("200",), 3, 3, 3, 3, ("tpe", "tpe+", "ngopt", "ngopt+")),
         Part(_QUICK_OTHERS, ("1000",), 4, 4, 3, 0, _QUICK),
         Part(("svr_diabetes_d3",), ("200",), 3, 3, 3, 3, _OF_EACH_KIND),
+        # Where twenty runs did not decide between us and the nearest, more of both.
+        Part(("quad_d2_c100_r0.5_gauss", "ball_d2_c10_r0.9_gauss"), ("2p", "10p"), 400, 0, 0, 0, _CLOSE),
+        Part(("quad_d5_c100_r0.5_t3", "quad_d5_c1_r0_gauss"), ("2p", "10p"), 120, 0, 0, 0, _CLOSE),
+        Part(("ball_d5_c100_r0.5_gauss",), ("5p",), 120, 0, 0, 0, _CLOSE),
     ),
     "long": (Part(_QUICK_OTHERS[::2], ("5000",), 3, 3, 0, 0, _LONG),),
     "models": (

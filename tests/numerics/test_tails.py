@@ -138,3 +138,10 @@ def test_exact_values_that_do_not_tell_a_quadratic_leave_nothing_out(seed: int) 
     evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
     limited = limit_tails(evidence, Shape.BOX)
     assert np.allclose(fit_quadratic(limited.evidence, Shape.BOX).minimiser, [0.3, -0.2], atol=0.02)
+
+
+def test_exact_values_at_no_more_places_than_a_quadratic_has_coefficients_are_no_sign_of_one() -> None:
+    """Three places, one of them measured three times, and four values of a newsvendor elsewhere: a bound of 0 came."""
+    z = np.array([-1.0, -0.003, 1.0, 0.11, -1.0, 0.035, -0.35, -1.0, 0.028])[:, None]
+    y = np.array([-0.04, 2.5504, 6.0345, 2.1271, -0.04, 2.6893, 2.3453, -0.04, 3.0927])[:, None]
+    assert not limit_tails(Evidence.empty(1).with_measurements(z, Measurements.from_values(y)), Shape.BOX).is_exact

@@ -22,7 +22,6 @@ from paraboloid.core import (
     as_domain,
 )
 from paraboloid.design import Quality, assess, without_bound
-from paraboloid.design.certificate import FEWEST
 from paraboloid.numerics import (
     LackOfFit,
     Limited,
@@ -32,6 +31,7 @@ from paraboloid.numerics import (
     gradient_map,
     project_onto_region,
 )
+from paraboloid.numerics.lack_of_fit import FEWEST
 from paraboloid.theory import instance_limit_bounds
 
 __all__ = ["conclude"]

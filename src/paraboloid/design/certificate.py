@@ -19,11 +19,11 @@ from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.design.criterion import free_inverse
 from paraboloid.design.possible_truths import quadratic_truths, with_other_truths
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, fit_least_squares, gradient_map
+from paraboloid.numerics.lack_of_fit import FEWEST
 
-__all__ = ["FEWEST", "Quality", "assess", "robust_covariance", "without_bound"]
+__all__ = ["Quality", "assess", "robust_covariance", "without_bound"]
 
 FLAT = 3.0  # standard errors that an eigenvalue must be above zero to count as curved
-FEWEST = 3  # contrasts: with fewer nothing can speak against a quadratic, and no bound rests on it
 FEW = 10  # measurements per coefficient, up to which the noise at single points is not believed to be smaller
 
 

@@ -37,7 +37,7 @@ from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features
 from paraboloid.numerics.smooth import squared_distances
 
-__all__ = ["SIZES", "SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
+__all__ = ["FEWEST", "SIZES", "SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
 
 SURE = float(np.log(150.0))
 """Log Bayes factor from which on the response counts as not quadratic. With normal noise a false alarm is far rarer
@@ -46,7 +46,7 @@ than in one run of 150; where the noise differs sevenfold over the range, this k
 LENGTHS = (0.3, 0.6, 1.2)  # times √d
 GROWTHS = (0.0, 0.7)
 SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of the noise's
-LEAST = 3  # contrasts, below which nothing is said
+FEWEST = 3  # contrasts: with fewer nothing can speak against a quadratic, and no bound rests on one
 MOST = 300  # points that are looked at, those with most measurements
 LOCAL = 6.0  # measurements that say that the noise at a point is that of all points
 SINGULAR = 1e-10
@@ -243,7 +243,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
     inside = evidence.scatter[rows] * weights / counts
     factor = np.minimum((LOCAL + counts - 1) / (LOCAL + inside), 1.0)
     weights, inside = weights * factor, inside * factor
-    if n_contrasts >= LEAST:
+    if n_contrasts >= FEWEST:
         weights = _without_outliers(phi, evidence.means[rows], weights)
     root = np.sqrt(weights)
     factors = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)
@@ -253,7 +253,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
     left -= Q @ (Q.T @ left)  # twice is enough: what is left is small where a quadratic fits well
     freedom = float(counts.sum()) - phi.shape[1]
     contrasts = Contrasts(points, weights, Q, R, left, float(inside.sum()), freedom, fit.minimiser)
-    if n_contrasts < LEAST or contrasts.square <= ROUNDING**2 * float(y @ y):
+    if n_contrasts < FEWEST or contrasts.square <= ROUNDING**2 * float(y @ y):
         return LackOfFit(0.0, n_contrasts, contrasts)  # or a quadratic fits all but exactly: what is left is rounding
     found = [one.log_bayes_factor for one in contrasts.discrepancies(np.zeros((0, points.shape[1])))]
     likely = float(logsumexp(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0

@@ -158,8 +158,9 @@ def _exact(evidence: Evidence, values: _Values, theta: Vector) -> Limited:
     is_good = apart <= EXACT * ROUNDING * _spread(values)
     n_far = int(values.count[~is_good].sum())
     kept = values.phi[np.unique(values.row[is_good])]
-    if n_far == 0 or 2 * n_far >= values.n or np.linalg.matrix_rank(kept) < values.phi.shape[1]:
-        return Limited(evidence, 0.0, 0)  # nothing to leave out, or what is left would not tell a quadratic
+    p = values.phi.shape[1]
+    if n_far == 0 or 2 * n_far >= values.n or len(kept) <= p or np.linalg.matrix_rank(kept) < p:
+        return Limited(evidence, 0.0, 0)  # nothing to leave out, or any values lie on some quadratic at so few places
     theta = values.reweighted(is_good.astype(np.float64))
     repaired = np.where(is_good, values.y, values.y - values.residuals(theta))
     return Limited(_with_values(evidence, values, repaired), 1.0, n_far, is_exact=True)
