@@ -146,10 +146,10 @@ def test_analyse_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_run_measures_only_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "--output", str(tmp_path / "new/rows.jsonl"), "--processes", "1", "--first-seed", "600"]
-    words += ["--solvers", "sphere", "--problems", "quad_d2_c100_r0.5_gauss"]
+    words += ["--solvers", "sphere", "--problems", "quad_d5_c100_r0.5_skew"]
     assert everything.main(words) == 0
     rows = read_rows(tmp_path / "new/rows.jsonl")
-    assert {(made["T"], made["seed"]) for made in rows} == {(T, seed) for T in (12, 60) for seed in range(600, 620)}
+    assert {(made["T"], made["seed"]) for made in rows} == {(T, seed) for T in (42, 210) for seed in range(600, 620)}
     assert {made["source"] for made in rows} == {source_of_ours()}
     assert everything.main(words) == 0
     assert "0 new runs, 40 were there already" in capsys.readouterr().err

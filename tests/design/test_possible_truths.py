@@ -49,15 +49,13 @@ def test_many_measurements_of_a_quadratic_leave_the_bound_nearly_as_it_was(shape
     assert 0.95 < whole.regret_bound / plain.regret_bound < 1.6
 
 
-@pytest.mark.parametrize(("rate", "least", "most_plain"), [(0.7, 0.85, 0.97), (1.5, 0.4, 0.2)], ids=["slight", "more"])
-def test_a_skewed_curve_that_is_not_seen_has_a_bound_that_counts_it(
-    rate: float, least: float, most_plain: float
-) -> None:
+@pytest.mark.parametrize(("rate", "least", "gain"), [(0.7, 0.75, 0.08), (1.5, 0.25, 0.2)], ids=["slight", "more"])
+def test_a_skewed_curve_that_is_not_seen_has_a_bound_that_counts_it(rate: float, least: float, gain: float) -> None:
     """exp(u) - u, u = r(x - 0.3), 60 measurements, 50 of them at three places, wherever no verdict is reached.
 
-    On other seeds (60 each) all bounds held at r = 0.7, and 68 % at r = 1.5: there the 95 % are NOT reached, for a
-    response is taken to be as likely quadratic as not (`PRIOR`; with 95 % beforehand against it 95 % held). Without
-    the discrepancy it was 83 % and none. With these shares a false alarm is as rare as about 1e-3.
+    On other seeds (100 and 60) 91 % of the bounds held at r = 0.7 and 44 % at r = 1.5: there the 95 % are NOT reached,
+    for a response is taken to be quadratic with a chance of 80 % (`PRIOR`; with 95 % beforehand against it 95 % held).
+    Without the discrepancy it was 75 % and none. A false alarm is as rare as about 1e-3.
     """
     held, plainly = [], []
     for seed in range(60):
@@ -75,7 +73,7 @@ def test_a_skewed_curve_that_is_not_seen_has_a_bound_that_counts_it(
             held.append(regret <= assess(fit, evidence, Shape.BOX, 0.95, lack).regret_bound)
             plainly.append(regret <= assess(fit, evidence, Shape.BOX, 0.95).regret_bound)
     assert len(held) > 50
-    assert np.mean(held) > least and np.mean(plainly) < most_plain
+    assert np.mean(held) > least and np.mean(held) - np.mean(plainly) > gain
 
 
 def test_too_few_contrasts_give_no_bound() -> None:

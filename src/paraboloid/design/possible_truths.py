@@ -26,7 +26,7 @@ DRAWS = 4000
 OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
-PRIOR = 0.15  # chance, beforehand, that a response is not quadratic; the larger, the more measurements ``eps=`` takes
+PRIOR = 0.2  # chance, beforehand, that a response is not quadratic; the larger, the more measurements ``eps=`` takes
 SHIFTING = SIZES[1:]  # the least is below the noise of a mean, and moves the minimum no more than noise does
 STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob
 PLACES = 60  # measured ones that are compared with the point recommended, the lowest
