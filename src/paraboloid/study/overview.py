@@ -49,7 +49,9 @@ def overview(
         n_rounds=state.rounds,
         budget=settings.budget,
         left=state.left,
-        possible_extra_runs=sum(_extra(r.attempt, r.answers, r.state) * r.repeats for r in records),
+        possible_extra_runs=sum(
+            _extra(r.attempt, r.answers, r.state) * r.repeats for r in records if r.attempt > r.answers
+        ),
         running=running_trials(state, boot, opened),
         estimate=None if result is None else _estimate(result, state),
         eps=settings.eps,

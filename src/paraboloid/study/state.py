@@ -1,6 +1,6 @@
 """The state of a study is the replay of its events: the same from the first event on, or one event at a time."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -356,10 +356,8 @@ class State:
 
     def counts(self) -> dict[str, int]:
         """Return the number of trials in each state."""
-        found = dict.fromkeys(TrialState.__members__, 0)
-        for record in self.records.values():
-            found[record.state.name] += 1
-        return found
+        found = Counter(record.state for record in self.records.values())
+        return {name: found[state] for name, state in TrialState.__members__.items()}
 
     def trial(self, number: int) -> Trial:
         """Return one trial as people see it."""
