@@ -1,7 +1,8 @@
 """Do more measurements give better answers? Eight shapes of two knobs that are no quadratics, T = 10³ to 10⁷.
 
 `python benchmarks/large_budgets.py` prints mean and worst regret over some runs for each shape and T. On a smooth shape
-regret should fall from column to column; on a kink it may stop at what a smooth model cannot follow; it must not rise.
+regret should fall from column to column; on a kink it may stop at what a smooth model cannot follow. It must not
+rise by more than chance.
 """
 
 import os

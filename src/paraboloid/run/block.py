@@ -273,8 +273,8 @@ class Tally:
 def _calls(fun: Objective, keywords: dict[str, Any]) -> Callable[[Matrix], Iterator[Any]]:
     """Return what calls a function at settings, one after another.
 
-    Written out, for Python calls a function two times faster so than with ``**keywords``, and 10⁷ calls of a fast
-    function should cost little more than the function.
+    Written out, for Python calls a function faster so than with ``**keywords``, and 10⁷ calls of a fast function should
+    cost little more than the function.
     """
     if "rng" not in keywords:
         return lambda settings: (fun(x) for x in settings)
