@@ -1,10 +1,12 @@
 """Blocks of measurements: their summary is that of all values at once, however they were cut and called."""
 
+import functools
 import math
 import os
 import signal
 import time
 import tracemalloc
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -261,3 +263,32 @@ def test_a_maximum_is_measured_upside_down() -> None:
         assert m.means.tolist() == [-1.0, -2.0] and [row.tolist() for row in m.values] == [[-1.0, -1.0], [-2.0]]
         if executor is not None:
             executor.shutdown()
+
+
+def _second(x: Vector, rng: np.random.Generator) -> float:
+    return float(x[0] + rng.random())
+
+
+@functools.wraps(_second)
+def _wrapped(x: Vector, **keywords: np.random.Generator) -> float:
+    return _second(x, **keywords)
+
+
+def _third(x: Vector, scale: float = 1.0, rng: np.random.Generator | None = None) -> float:
+    assert rng is not None and scale == 1.0
+    return _second(x, rng)
+
+
+def _named(x: Vector, *, rng: np.random.Generator) -> float:
+    return _second(x, rng)
+
+
+@pytest.mark.parametrize("fun", [_wrapped, _third, _named, functools.partial(_third, scale=1.0)])
+def test_a_function_gets_its_generator_however_it_names_it(fun: Callable[..., float]) -> None:
+    """Plain functions are called by position, which is faster; all others by keyword, with the same values."""
+    expected, found = (
+        measure_block(each, [0.5], 50, rng=np.random.default_rng(3), keep_values=True).measurements
+        for each in (_second, fun)
+    )
+    assert found.failures is not None and found.failures.sum() == 0
+    np.testing.assert_array_equal(found.means, expected.means)

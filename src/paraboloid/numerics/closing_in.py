@@ -53,6 +53,7 @@ REACH = 3.0  # in window radii: what lies farther away is used only while there 
 ENOUGH = 4  # times p measurements are enough
 TAILS = 3.0  # degrees of freedom of the tails that are thought possible
 SIZES, FINE = 30, 9  # of the noise, tried: over its whole range, and about the best of them
+MANY = 2**13  # values, of which about so many say where the best size of the noise is; all of them say what it is
 ROUNDING = 1e-12  # of the values' spread
 FINEST = 1e-14  # of the values' spread: lower than that numbers do not reach
 SMALLEST = 1e-250
@@ -279,15 +280,16 @@ def _likelihood(variance: Vector, s: Vector, w: Vector) -> tuple[float, float]:
     """Return the log likelihood of variances in these proportions, with Student's tails, and their size."""
     parts, total, level = s / variance, float(w.sum()), float(np.log(variance) @ w)
 
-    def at(sizes: Vector) -> Vector:
-        tails = np.log1p(parts / (TAILS * sizes[:, None])) @ w
+    def at(sizes: Vector, every: int = 1) -> Vector:
+        some = w[::every]
+        tails = np.log1p(parts[::every] / (TAILS * sizes[:, None])) @ some * (total / float(some.sum()))
         return -(total * np.log(sizes) + level + (TAILS + 1) * tails)
 
     mean = max(float(np.average(parts, weights=w)), SMALLEST)
     # One value of 10⁶ among normal ones makes the mean 10¹² times what most say; and most may lie on the fit exactly.
     least = max(min(1e-8 * mean, 0.01 * float(np.median(parts))), 1e-40 * mean)
     sizes = np.geomspace(least, 10 * mean, SIZES)
-    best = int(np.argmax(at(sizes)))
+    best = int(np.argmax(at(sizes, every=1 + len(parts) // MANY)))
     sizes = np.geomspace(sizes[max(best - 1, 0)], sizes[min(best + 1, SIZES - 1)], FINE)
     found = at(sizes)
     best = int(np.argmax(found))

@@ -11,7 +11,7 @@ from paraboloid.core import UsageError
 from paraboloid.run.block import Objective
 from paraboloid.run.errors import ExecutorLost
 from paraboloid.run.pickling import pickled
-from paraboloid.run.worker import Call, Job, Report, answer
+from paraboloid.run.worker import Call, Job, Parcel, answer
 
 __all__ = ["BorrowedExecutor"]
 
@@ -31,10 +31,10 @@ class BorrowedExecutor:
         self._fun, self._call, self._post = fun, call, post
         self._one_each = one_each  # start no more than there are workers, so that a job begins when it is started
         self._factory: Callable[[], Any] | None = None if hasattr(given, "submit") else given
-        self._futures: dict[Key, tuple[int, Future[list[Report]]]] = {}
+        self._futures: dict[Key, tuple[int, Future[Parcel]]] = {}
         self._places: dict[Key, str] = {}  # Dask's addresses of the workers that began
         self._stuck: Counter[str] = Counter()  # and how many of their threads hang
-        self._hung: set[Future[list[Report]]] = set()
+        self._hung: set[Future[Parcel]] = set()
         self._generation = 0
         self._asked: tuple[float, int] | None = None  # when, and how many workers there were
         self._given: Any = None
@@ -98,7 +98,7 @@ class BorrowedExecutor:
         """Submit jobs; False if the executor had to be made anew first."""
         key = jobs[0].key
         try:
-            future = self._executor.submit(answer, self._fun, jobs, self._call, **self._away_from_stuck())
+            future = self._executor.submit(answer, self._fun, Parcel(jobs), self._call, **self._away_from_stuck())
         except (BrokenExecutor, RuntimeError) as error:  # broken, or shut down
             self._lose(f"it takes no more work ({type(error).__name__}: {error})", error)
             return False
@@ -106,7 +106,7 @@ class BorrowedExecutor:
         future.add_done_callback(lambda done: self._done(key, done))
         return True
 
-    def _done(self, key: Key, future: "Future[list[Report]]") -> None:
+    def _done(self, key: Key, future: "Future[Parcel]") -> None:
         _, current = self._futures.get(key, (0, future))
         if current is future:  # else it was recalled, and another has its place
             self._post(("done", key, future))
@@ -122,7 +122,7 @@ class BorrowedExecutor:
             return {}
         return {"workers": free} if free else {}
 
-    def settle(self, key: Key, future: "Future[list[Report]]") -> bool:
+    def settle(self, key: Key, future: "Future[Parcel]") -> bool:
         """Let finished jobs go; False if their worker died, or the whole executor did."""
         generation, _ = self._futures.pop(key)
         self._places.pop(key, None)

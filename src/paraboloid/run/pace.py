@@ -9,7 +9,7 @@ from paraboloid.run.worker import Job
 
 __all__ = ["GRAIN", "Pace"]
 
-GRAIN, LEAST = 0.25, 0.03
+GRAIN, LEAST = 1.0, 0.03
 """Seconds of work that a bundle should hold, many times what its way through a cluster takes; and that it must hold.
 
 Towards the end of a round bundles become smaller, down to LEAST, so that no worker is long at work when all others have

@@ -26,7 +26,7 @@ from paraboloid.run.errors import too_many_failures
 from paraboloid.run.pace import GRAIN, Pace
 from paraboloid.run.pickling import pickled
 from paraboloid.run.processes import WorkerProcesses
-from paraboloid.run.worker import Call, Job, Report, accepts_rng, answer, this_process
+from paraboloid.run.worker import Call, Job, Parcel, Report, accepts_rng, answer, this_process
 
 __all__ = ["Crew", "Outcome"]
 
@@ -100,7 +100,7 @@ class Staff(Protocol):
     def is_exact(self) -> bool: ...
     def has_room(self, *, at_once: bool) -> bool: ...
     def start(self, jobs: tuple[Job, ...]) -> bool: ...
-    def settle(self, key: Key, future: "Future[list[Report]]") -> bool: ...
+    def settle(self, key: Key, future: "Future[Parcel]") -> bool: ...
     def end(self, key: Key) -> str: ...
     def recall(self) -> list[Key]: ...
     def close(self) -> None: ...
@@ -139,7 +139,7 @@ class Crew:
         The share of failed measurements above which `completed` raises `TooManyFailures`, once there are so many
         measurements; None never raises.
     bundles
-        Whether jobs that take less than a quarter of a second may travel together: the way costs less, but no outcome
+        Whether jobs that take less than a second may travel together: the way costs less, but no outcome
         comes before all of its bundle are there, and they are lost together. Values do not depend on it.
 
     Work goes on while `completed` is iterated; jobs that are waiting are not started in between.
@@ -342,7 +342,7 @@ class Crew:
                 )
             progress.begun, progress.worker = time.monotonic(), worker
 
-    def _finished(self, key: Key, future: "Future[list[Report]]") -> Iterator[Outcome]:
+    def _finished(self, key: Key, future: "Future[Parcel]") -> Iterator[Outcome]:
         assert self._staff is not None
         is_well = self._staff.settle(key, future)
         bundle = self._leave(key)
@@ -356,7 +356,7 @@ class Crew:
             text = "".join(traceback.format_exception(error))
             yield from [self._failed(progress, f"{type(error).__name__}: {error}", text) for progress in bundle]
             return
-        for progress, report in zip(bundle, future.result(), strict=True):
+        for progress, report in zip(bundle, future.result().contents, strict=True):
             self._pace.observe(progress.job.n_measurements, report.seconds)
             yield self._outcome(progress, report)
 
@@ -406,7 +406,7 @@ class Crew:
 
     def _measure_here(self, progress: _Progress) -> Outcome:
         progress.n_runs = 1
-        return self._outcome(progress, answer(self._fun, (progress.job,), self._call)[0])
+        return self._outcome(progress, answer(self._fun, Parcel((progress.job,)), self._call).contents[0])
 
     @staticmethod
     def _outcome(progress: _Progress, report: Report) -> Outcome:

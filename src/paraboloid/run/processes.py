@@ -7,7 +7,7 @@ from typing import Any
 
 from paraboloid.core import UsageError
 from paraboloid.run.errors import ExecutorLost
-from paraboloid.run.worker import Call, Job, Report, answer_here, end_process, greet
+from paraboloid.run.worker import Call, Job, Parcel, answer_here, end_process, greet
 
 __all__ = ["WorkerProcesses"]
 
@@ -64,7 +64,7 @@ class WorkerProcesses:
         place = next(place for place in self._places if place.pid and place.key is None)
         assert place.executor is not None
         try:
-            future = place.executor.submit(answer_here, jobs, self._call)
+            future = place.executor.submit(answer_here, Parcel(jobs), self._call)
         except BrokenExecutor:
             self._replace(place)
             return False
@@ -72,7 +72,7 @@ class WorkerProcesses:
         future.add_done_callback(lambda done: self._post(("done", jobs[0].key, done)))
         return True
 
-    def settle(self, key: Key, future: "Future[list[Report]]") -> bool:
+    def settle(self, key: Key, future: "Future[Parcel]") -> bool:
         """Free the worker of finished jobs; False if the worker died of them."""
         place = self._place_of(key)
         place.key = None

@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from paraboloid.core import Result
 from paraboloid.store import Holder
 from paraboloid.study.leases import running_trials
 from paraboloid.study.rounds import Verdict
-from paraboloid.study.state import State
+from paraboloid.study.state import State, places_of
 from paraboloid.study.status import StudyStatus
 from paraboloid.study.telling import is_outside
 from paraboloid.study.trial import TrialState
@@ -87,7 +85,7 @@ def _estimate(result: Result, state: State) -> dict[str, Any]:
 def _warnings(state: State, result: Result | None, counts: dict[str, int]) -> list[str]:
     found = [] if result is None or result.certificate is None else list(result.certificate.caveats)
     told = [r for r in state.records.values() if r.state is TrialState.COMPLETE and (r.is_old or r.place is not r.x)]
-    are_out = is_outside(state.known.domain, np.array([r.place for r in told])) if told else ()
+    are_out = is_outside(state.known.domain, places_of(told)) if told else ()
     outside = [r.id for r, is_out in zip(told, are_out, strict=True) if is_out]
     if outside:
         some = ", ".join(map(str, outside[:5])) + (", ..." if len(outside) > 5 else "")
