@@ -22,34 +22,12 @@ from regret import Cell, Instance, domain_of
 
 from paraboloid import instance_limit, run
 from paraboloid.algorithms import adaptive
-from paraboloid.core import Matrix, Vector
-from paraboloid.numerics import features, n_terms
+from paraboloid.core import Vector
+from paraboloid.numerics import n_terms
 
 CONDITIONS, DISTANCES = (1.0, 10.0, 100.0, 1000.0), (0.0, 0.3, 0.6, 0.9)
 NOISES = ("gaussian", "t(3)", "unequal")
 AT_ONCE = 10  # runs that a process makes before it reports
-STEP = 0.5  # of a central difference, which is exact for quadratics whatever the step
-
-
-class Watched(Instance):
-    """An instance that keeps where it was measured."""
-
-    def __init__(self, cell: Cell, seed: int) -> None:
-        super().__init__(cell, seed)
-        self.information = np.zeros((n_terms(cell.d), n_terms(cell.d)))
-
-    def measure(self, points: Matrix, repeats: int, rng: np.random.Generator) -> Matrix:
-        """Return noisy values."""
-        phi = features(points)
-        self.information += repeats * phi.T @ phi
-        return super().measure(points, repeats, rng)
-
-    def expected_regret(self) -> float:
-        """Return the mean regret that least squares has with the points measured, to first order, at unit noise."""
-        steps = STEP * np.eye(self.minimiser.size)
-        slopes = (features(self.minimiser + steps) - features(self.minimiser - steps)) / (2 * STEP)
-        cov = slopes @ np.linalg.solve(self.information, slopes.T)
-        return float(np.trace(np.linalg.solve(self.hessian, cov))) / 2
 
 
 @dataclass(frozen=True)
@@ -70,7 +48,7 @@ def run_pairs(d: int, T: int, noise: str, seeds: list[int], *, alone: bool) -> l
         cell = Cell(shape, d, condition, rho, T, noise=noise)
         found = []
         for smooth in (True,) if alone else (True, False):
-            instance = Watched(cell, seed)
+            instance = Instance(cell, seed)
             noise_of_run = np.random.default_rng([seed, T])
             result = run.simulate(
                 adaptive(domain_of(cell), budget=T, seed=seed, smooth=smooth), instance, rng=noise_of_run
