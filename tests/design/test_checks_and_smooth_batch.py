@@ -43,7 +43,7 @@ def test_of_the_first_measurements_of_one_knob_some_are_at_places_that_no_parabo
     rng = np.random.default_rng(7)
     z = np.array([[-1.0], [0.0], [1.0]])
     evidence = Evidence.empty(1).with_measurements(
-        z, Measurements.from_values(z**2 + 0.1 * rng.standard_normal((3, 4)))
+        z, Measurements.from_values(z**2 + 0.1 * rng.standard_normal((3, 2)))
     )
     between = 0
     for _ in range(18):

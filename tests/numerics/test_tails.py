@@ -82,6 +82,15 @@ def test_without_noise_nothing_happens() -> None:
     assert limit_tails(evidence, Shape.BALL).evidence is evidence
 
 
+def test_rounding_is_not_far_where_most_measurements_are_repeats_of_one_value() -> None:
+    """Fifty at the minimum and ten elsewhere, all exact but for the last digits: the spread is that of the places."""
+    points = np.vstack([np.tile([[0.5]], (50, 1)), np.linspace(-1, 1, 10)[:, None]])
+    exact = 3 * (points[:, 0] - 0.5) ** 2
+    values = exact + 1e-16 * np.random.default_rng(0).standard_t(2, 60)
+    limited = limit_tails(evidence_of(points, values), Shape.BOX)
+    assert (limited.n_far, limited.weight) == (0, 0.0)
+
+
 def test_known_standard_errors_and_too_few_values_are_left_alone() -> None:
     points = design(40, 5)
     y = values_at(points)

@@ -23,6 +23,11 @@ CLOSED_FROM = 15  # knobs, from which on the closed form is far cheaper, and wit
 OUTWEIGHED = 1.5  # times what was measured before: a larger batch can be chosen as if it were the first
 SEARCHES = 2
 CLOSED = 0.7  # weight of the closed form at the start
+HEDGE = 0.03
+"""Of the largest variance that the model predicts: added to the noise where points are chosen one by one.
+
+The gain is a ratio, and where the noise is small beside what is not known yet, a place that tells hardly anything gains
+as much as the one that tells most; the answer then hangs on differences that noise blurs. Fades as data come."""
 
 
 def pilot(shape: Shape, d: int, n: int, rng: np.random.Generator) -> Matrix:
@@ -147,9 +152,10 @@ def _greedy(
     a = np.sum((phi @ SW) * phi, axis=1)
     s = np.sum((phi @ Sigma) * phi, axis=1)
     for _ in range(n):
-        best = points[[int(np.argmax(a / (sigma2 + s)))]]
+        hedged = sigma2 + HEDGE * float(s.max())
+        best = points[[int(np.argmax(a / (hedged + s)))]]
         if polish:
-            best, _ = ascend(shape, _gain(Sigma, SW, sigma2), best, steps=10)
+            best, _ = ascend(shape, _gain(Sigma, SW, hedged), best, steps=10)
         f = features(best)[0]
         chosen.append(best[0])
         # Sherman-Morrison: Σ' = Σ - g gᵀ/(σ² + φᵀΣφ), g = Σφ, and the same for ΣWΣ and the candidates' scores.

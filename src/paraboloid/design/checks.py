@@ -1,10 +1,11 @@
 """Check points: a few measurements of each batch go where a quadratic would show that it is none.
 
 An optimal design for a quadratic measures at little more places than a quadratic needs, again and again; it cannot see
-that the response is something else. One measurement in twenty is therefore taken elsewhere, and of the first ones more:
-until there are a few more places than any quadratic can bend to. Each goes where a discrepancy that the measurements so
-far cannot see would show most, against the noise and what is not known of the quadratic; every other one where it would
-tell most of the slope at the minimiser: what a discrepancy does there moves the minimum.
+that the response is something else. Beyond the p measurements that any quadratic fits, one in twenty is therefore taken
+elsewhere, and of the first ones more: until there are a few more places than any quadratic can bend to. Each goes where
+a discrepancy that the measurements so far cannot see would show most, against the noise and what is not known of the
+quadratic; every other one where it would tell most of the slope at the minimiser: what a discrepancy does there moves
+the minimum.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ __all__ = ["pilot_with_checks", "with_checks"]
 
 SHARE = 20  # one measurement in so many
 PILOT_SHARE = 4  # of what a first round has beyond two measurements per coefficient, up to FIRST checks
-FIRST_SHARE, FIRST = 7, 4  # and at this share up to so many checks: three places fit any parabola of one knob
+FIRST_SHARE, FIRST = 4, 4  # and at this share up to so many checks: three places fit any parabola of one knob
 SECOND_SHARE, SECOND = 12, 3  # and at this one up to so many for each knob and the constant: cubic and quartic terms
 LOW_SHARE = 40
 TRIED = 30  # random places, of which the most telling are taken
@@ -91,8 +92,9 @@ def with_checks(
 
 
 def _checks(taken: int, d: int) -> int:
-    """Return how many of the measurements of a search are checks."""
-    return max(taken // SHARE, min(taken // SECOND_SHARE, SECOND * (d + 1)), min(taken // FIRST_SHARE, FIRST))
+    """Return how many of the measurements of a search are checks: none of those that any quadratic fits."""
+    beyond = max(0, taken - n_terms(d))
+    return max(beyond // SHARE, min(beyond // SECOND_SHARE, SECOND * (d + 1)), min(beyond // FIRST_SHARE, FIRST))
 
 
 def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: int, rng: np.random.Generator) -> Matrix:

@@ -37,7 +37,7 @@ from paraboloid.numerics.region import minimise_on_region
 
 __all__ = ["QuadraticFit", "fit_quadratic", "positive_inverse"]
 
-NOISE_FLOOR = 1e-4  # one pseudo-measurement says that the noise variance is this part of the values' variance,
+NOISE_FLOOR = 1e-5  # one pseudo-measurement says that the noise variance is this part of the values' variance,
 NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
 NOISE_WEIGHT = 1.0  # how many measurements that is worth
 LARGEST_R2 = 4.0
@@ -144,7 +144,7 @@ def fit_quadratic(evidence: Evidence, shape: Shape) -> QuadraticFit:
         int(counts[~is_known].sum()),
         n,
         d,
-        nu=d + 0.5,
+        nu=(d + 1) / 2,
         floor=_noise_floor(
             phi[~is_known], y[~is_known], counts[~is_known].astype(np.float64), scatter[~is_known] / scale**2
         ),

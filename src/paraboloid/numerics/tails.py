@@ -196,10 +196,14 @@ def _single_values(evidence: Evidence) -> _Values | None:
 
 
 def _spread(values: _Values) -> float:
-    """Return the upper quartile of the values' sizes: more than half may lie near the minimum, or be of one value."""
+    """Return the upper quartile of the values' sizes, every place counted once.
+
+    More than half may lie near the minimum, and most measurements may be repeats of one value.
+    """
     sizes = np.abs(values.y)
-    is_upper = sizes >= _median(sizes, values.count)
-    return _median(sizes[is_upper], values.count[is_upper])
+    shares = values.count / np.bincount(values.row, weights=values.count)[values.row]
+    is_upper = sizes >= _median(sizes, shares)
+    return _median(sizes[is_upper], shares[is_upper])
 
 
 def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
