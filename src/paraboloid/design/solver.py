@@ -157,16 +157,21 @@ class Criterion:
     def sensitivity(self, phi: Matrix, weights: Vector) -> tuple[Matrix, float]:
         """Return K = B M⁻¹ and F; the gain of weight at z is n|Kφ(z)|²."""
         M = self.M0 + self.n * (phi.T * weights) @ phi
-        scale = 1 / np.sqrt(np.diag(M))  # unit diagonal: coefficients may differ by many orders of magnitude
-        factor = linalg.cho_factor(scale[:, None] * M * scale + 1e-13 * np.eye(len(M)), check_finite=False)
-        K = (scale[:, None] * linalg.cho_solve(factor, scale[:, None] * self.B.T, check_finite=False)).T
+        scale = 1 / np.sqrt(M.diagonal())  # unit diagonal: coefficients may differ by many orders of magnitude
+        scaled = scale[:, None] * M * scale
+        scaled.flat[:: len(scaled) + 1] += 1e-13
+        factor, failed = linalg.lapack.dpotrf(scaled.T, lower=1, overwrite_a=1)
+        if failed:
+            raise linalg.LinAlgError("the information matrix is not positive definite")
+        K = (scale[:, None] * linalg.lapack.dpotrs(factor, scale[:, None] * self.B.T, lower=1)[0]).T
         return K, float(np.sum(K * self.B))
 
     def settled(self, phi: Matrix, weights: Vector, steps: int) -> Vector:
         """Return the weights after some multiplicative steps; each lowers F."""
         for _ in range(steps):
             K, _ = self.sensitivity(phi, weights)
-            psi = np.sum((phi @ K.T) ** 2, axis=1)
+            image = phi @ K.T
+            psi = np.einsum("mi,mi->m", image, image)
             weights = weights * (psi / psi.max()) ** POWER
             weights /= weights.sum()
         return weights

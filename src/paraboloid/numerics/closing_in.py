@@ -35,6 +35,7 @@ __all__ = ["Closed", "Window", "close_in", "n_low"]
 
 SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
+LOWER = (4.0, 16.0, 64.0)  # times than the greatest height: levels at all of which repeats may deny growing noise
 DEEP = 100.0  # times lower than the greatest height: who measures most there has closed in before
 LOW = 0.05  # of the average height
 NEARER = 2.0  # a window must be lower than what was measured by this factor
@@ -208,7 +209,11 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
             break
         height, step = height / FINER, step + 1
     target = max(best.height if is_seen and waited else 0.0, SAFE * _regret(best.fit), FINEST * spread)
-    if _sure_gain(best, level) < max(SURE, rival) or not target < edge / NEARER or _repeats_object(measured, best):
+    if (
+        _sure_gain(best, level) < max(SURE, rival)
+        or not target < edge / NEARER
+        or _repeats_object(measured, _heights(best.fit, best.evidence), best.height)
+    ):
         return None
     weighed = replace(measured, precision=best.evidence.precision)
     for _ in range(WIDENED):  # until the minimiser is well inside
@@ -251,6 +256,9 @@ class _State:
 def _looks_worth(
     measured: Evidence, heights: Vector, squares: tuple[Vector, Vector], plain: tuple[float, float]
 ) -> bool:
+    """Tell at first sight, by the heights of the plain fit, whether the noise may grow with the height."""
+    if all(_repeats_object(measured, heights, float(heights.max()) / lower) for lower in LOWER):
+        return False
     is_low = heights < float(heights.max()) / DEEP
     if 2 * int(measured.counts[is_low].sum()) > measured.n_measurements:
         return True
@@ -304,14 +312,14 @@ def _sure_gain(best: _State, level: _State) -> float:
     return float(gains.sum() - wild.sum())
 
 
-def _repeats_object(measured: Evidence, best: _State) -> bool:
+def _repeats_object(measured: Evidence, heights: Vector, level: float) -> bool:
     """Tell whether the scatter of repeats denies what the misfit says, which may be another shape and no noise."""
     rows = np.flatnonzero(measured.counts > 1)
     if not rows.size or not measured.scatter[rows].max() > 0:
         return False
     freedom = measured.counts[rows] - 1.0
     squares = measured.scatter[rows] / freedom, freedom / 2
-    grown = best.height**2 + _heights(best.fit, best.evidence)[rows] ** 2
+    grown = level**2 + heights[rows] ** 2
     return _likelihood(grown, *squares)[0] < _likelihood(np.ones(len(rows)), *squares)[0] - SURE
 
 

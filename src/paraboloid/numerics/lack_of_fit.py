@@ -37,7 +37,7 @@ from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features
 from paraboloid.numerics.smooth import squared_distances
 
-__all__ = ["FEWEST", "SIZES", "SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
+__all__ = ["FEWEST", "GROWTHS", "LENGTHS", "SIZES", "SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
 
 SURE = float(np.log(150.0))
 """Log Bayes factor from which on the response counts as not quadratic. With normal noise a false alarm is far rarer
@@ -124,8 +124,11 @@ class Contrasts:
         lengths: tuple[float, ...] = LENGTHS,
         growths: tuple[float, ...] = GROWTHS,
         sizes: tuple[float, ...] = SIZES,
+        least: float = -np.inf,
     ) -> Iterator[Discrepancy]:
-        """Yield every discrepancy of the set, with what it may add at places (m, d).
+        """Yield every discrepancy of the set, with what it may add at places (m, d): at none if it is not as likely.
+
+        ``least`` is the log Bayes factor from which on its effect is worth the time.
 
         With w standard normal, δ = U w at the points; the quadratic fitted to it is taken off: D w at the places. The
         contrasts tell w up to the covariance s(1 + s UᵀU)⁻¹.
@@ -161,10 +164,10 @@ class Contrasts:
                 grown = (b / typical)[:, None]
                 fitted = linalg.solve_triangular(self.R, pull, check_finite=False) if len(places) else pull
                 effect = grown * B - shape @ fitted
-                yield from self._of_each_size(U, effect, grown * unseen, sizes)
+                yield from self._of_each_size(U, effect, grown * unseen, sizes, least)
 
     def _of_each_size(
-        self, U: Matrix, effect: Matrix, unseen: Matrix, sizes: tuple[float, ...]
+        self, U: Matrix, effect: Matrix, unseen: Matrix, sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
         """Yield the likelihood of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both, and the effect.
 
@@ -182,8 +185,8 @@ class Contrasts:
             rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + self.scatter
             change = self.freedom / 2 * np.log(rest / self.square) if self.square > 0 else 0.0
             log_bayes_factor = float(-np.sum(np.log(np.diag(root))) - change)
-            if not len(effect):
-                yield Discrepancy(log_bayes_factor, effect[:, 0], effect, self.freedom)
+            if not len(effect) or log_bayes_factor < least:
+                yield Discrepancy(log_bayes_factor, np.zeros(0), np.zeros((0, 1)), self.freedom)
                 continue
             D = np.sqrt(size) * linalg.solve_triangular(root, effect.T, lower=True, check_finite=False).T
             sigma = np.sqrt(rest / max(self.freedom, 1.0))

@@ -55,10 +55,13 @@ def features(points: Matrix) -> Matrix:
     >>> features(np.array([[2.0, 3.0]]))
     array([[1. , 2. , 3. , 2. , 6. , 4.5]])
     """
-    i, j = upper_triangle(points.shape[1])
-    products = points[:, i] * points[:, j]
-    products[:, i == j] /= 2
-    return np.hstack([np.ones((len(points), 1)), points, products])
+    m, d = points.shape
+    i, j = upper_triangle(d)
+    phi = np.empty((m, n_terms(d)))
+    phi[:, 0] = 1.0
+    phi[:, 1 : d + 1] = points
+    np.multiply(points[:, i] * points[:, j], np.where(i == j, 0.5, 1.0), out=phi[:, d + 1 :])
+    return phi
 
 
 def gradient_map(z: Vector) -> Matrix:
