@@ -100,3 +100,20 @@ def test_one_wild_value_is_no_noise_that_grows_with_the_height(size: float) -> N
         result = minimize(measure, Box([(-1, 1), (-1, 1)]), budget=40, rng=seed)
         found += "noise grows" in result.message
     assert found <= 2
+
+
+def shop(x: Vector, rng: np.random.Generator) -> float:
+    """Minus the profit of a newsvendor who orders x: without noise where nothing is ordered, best at 0.19."""
+    demand = np.sqrt(rng.random() ** (-1 / 20) - 1)
+    sold = min(float(x[0]), demand)
+    return float(5 * x[0] - 9 * sold - (x[0] - sold))
+
+
+def test_where_the_noise_vanishes_at_the_edge_the_search_does_not_stay_there() -> None:
+    """Of 24 searches on other seeds (24 to 47) none ended farther than 0.12 from the best order.
+
+    More than 4 of 24 come with a chance of 6e-3 if the rate is 0.05, and 1e-7 if it is 0.005. A rate of 0.375, as it
+    was with windows beyond the edge, where one and the same place is measured for ever, is caught in 97 %.
+    """
+    results = [minimize(shop, [(0.01, 2.0)], budget=400, rng=seed) for seed in range(24)]
+    assert sum(abs(float(result.x[0]) - 0.19) > 0.12 for result in results) <= 4

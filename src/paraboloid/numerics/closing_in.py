@@ -30,6 +30,7 @@ import numpy.typing as npt
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, upper_triangle
+from paraboloid.numerics.region import project_onto_region
 
 __all__ = ["Closed", "Window", "close_in", "n_low"]
 
@@ -215,16 +216,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
         or _repeats_object(measured, _heights(best.fit, best.evidence), best.height)
     ):
         return None
-    weighed = replace(measured, precision=best.evidence.precision)
-    for _ in range(WIDENED):  # until the minimiser is well inside
-        window = _window(best.window, best.fit, target)
-        local = window.seen(weighed)
-        narrow = fit_quadratic(local, Shape.BALL)
-        if float(np.linalg.norm(narrow.minimiser)) < 0.9:
-            break
-        target *= FINER
-    noise = best.slope * (best.height**2 + target**2)  # of a measurement at the window's edge
-    return Closed(window, local, replace(narrow, sigma2=noise))
+    return _closed(best, replace(measured, precision=best.evidence.precision), target, shape)
 
 
 def n_low(evidence: Evidence, fit: QuadraticFit) -> int:
@@ -251,6 +243,26 @@ class _State:
     height: float
     likelihood: float
     slope: float
+
+
+def _closed(best: _State, weighed: Evidence, target: float, shape: Shape) -> Closed:
+    """Return the window at the height ``target`` about the minimiser, wider if need be, and the fit in it."""
+    for _ in range(WIDENED):  # until the minimiser is well inside
+        window = _window(best.window, best.fit, target)
+        local = window.seen(weighed)
+        narrow = fit_quadratic(local, Shape.BALL)
+        if float(np.linalg.norm(narrow.minimiser)) < 0.9:
+            break
+        target *= FINER
+    nearest = project_onto_region(shape, window.from_local(narrow.minimiser[None, :]))
+    if float(np.linalg.norm(window.to_local(nearest)[0] - narrow.minimiser)) > 1.0:
+        # A window beyond the edge would have one and the same place at the edge measured for ever: where the noise
+        # vanishes at an edge, as that of a shop's cost when nothing is ordered, such a fit may be lowest anywhere.
+        window = Window(nearest[0], window.spread)
+        local = window.seen(weighed)
+        narrow = fit_quadratic(local, Shape.BALL)
+    noise = best.slope * (best.height**2 + target**2)  # of a measurement at the window's edge
+    return Closed(window, local, replace(narrow, sigma2=noise))
 
 
 def _looks_worth(
