@@ -91,6 +91,20 @@ def test_rounding_is_not_far_where_most_measurements_are_repeats_of_one_value() 
     assert (limited.n_far, limited.weight) == (0, 0.0)
 
 
+def test_exact_values_elsewhere_are_not_far_where_most_are_repeats_at_few_places() -> None:
+    """Four places on a grid, which many a quadratic fits, have most of the values; a tenth of all is wild."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        grid = np.array([[-0.8, -1.0], [-0.8, 0.2], [1.0, -1.0], [1.0, 0.2]])
+        points = np.vstack([np.repeat(grid, 40, axis=0), rng.uniform(-1, 1, (30, 2))])
+        exact = 25 * np.sum((points - [0.1, -0.4]) ** 2, axis=1)
+        is_wild = rng.random(len(points)) < 0.1
+        wild = 1000 * is_wild * rng.standard_cauchy(len(points))
+        limited = limit_tails(evidence_of(points, exact + wild), Shape.BOX)
+        assert limited.is_exact and limited.n_far == is_wild.sum()
+        assert fit_quadratic(limited.evidence, Shape.BOX).minimiser == pytest.approx([0.1, -0.4], abs=1e-6)
+
+
 def test_known_standard_errors_and_too_few_values_are_left_alone() -> None:
     points = design(40, 5)
     y = values_at(points)

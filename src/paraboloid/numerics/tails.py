@@ -45,6 +45,8 @@ FAR = 8.0  # scales s beyond which a value is named an outlier
 ROUNDING = 1e-9  # of the values' spread: residuals below it are rounding, not noise
 STEPS = 100
 EXACT = 100.0  # times the rounding, up to which a value lies exactly on a quadratic
+SHARPENED = 20  # steps of reweighting
+UNTOLD = 1e6  # condition number of the places of exact values, from which on they do not tell a quadratic
 TOLERANCE = 1e-3  # of a standard error
 
 
@@ -154,16 +156,28 @@ def _is_coarse(values: _Values) -> bool:
 
 def _exact(evidence: Evidence, values: _Values, theta: Vector) -> Limited:
     """Return the evidence where most values lie exactly on a quadratic, without those that do not."""
-    apart = np.abs(values.residuals(theta))
+    apart = np.abs(values.residuals(_sharpened(values, theta)))
     is_good = apart <= EXACT * ROUNDING * _spread(values)
     n_far = int(values.count[~is_good].sum())
     kept = values.phi[np.unique(values.row[is_good])]
     p = values.phi.shape[1]
-    if n_far == 0 or 2 * n_far >= values.n or len(kept) <= p or np.linalg.matrix_rank(kept) < p:
+    if n_far == 0 or 2 * n_far >= values.n or len(kept) <= p or not np.linalg.cond(kept) < UNTOLD:
         return Limited(evidence, 0.0, 0)  # nothing to leave out, or any values lie on some quadratic at so few places
     theta = values.reweighted(is_good.astype(np.float64))
     repaired = np.where(is_good, values.y, values.y - values.residuals(theta))
     return Limited(_with_values(evidence, values, repaired), 1.0, n_far, is_exact=True)
+
+
+def _sharpened(values: _Values, theta: Vector) -> Vector:
+    """Return coefficients of least absolute residuals, begun from Huber's estimate.
+
+    Most measurements may be repeats at a few places, which many a quadratic fits: the median residual is then zero
+    before the estimate has settled, and exact values elsewhere would pass for far ones.
+    """
+    least = ROUNDING * _spread(values) + 1e-300
+    for _ in range(SHARPENED):
+        theta = values.reweighted(least / np.maximum(np.abs(values.residuals(theta)), least))
+    return theta
 
 
 def _single_values(evidence: Evidence) -> _Values | None:
