@@ -14,7 +14,7 @@ def quadratic(shape: Shape) -> tuple[QuadraticFit, LackOfFit]:
     values = np.sum((points - 0.2) ** 2, axis=1) + 0.1 * rng.standard_normal(40)
     evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
     fit = fit_quadratic(evidence, shape)
-    return fit, lack_of_fit(evidence, fit)
+    return fit, lack_of_fit(evidence, fit, Shape.BOX)
 
 
 def skewed(shape: Shape) -> SmoothFit:
@@ -50,7 +50,7 @@ def test_of_the_first_measurements_of_one_knob_some_are_at_places_that_no_parabo
         fit = fit_quadratic(evidence, Shape.BOX)
         taken = evidence.n_attempts
         batch = next_batch(fit, Shape.BOX, 1, rng)
-        points, repeats = with_checks(*batch, fit, Shape.BOX, taken, rng, lack_of_fit(evidence, fit))
+        points, repeats = with_checks(*batch, fit, Shape.BOX, taken, rng, lack_of_fit(evidence, fit, Shape.BOX))
         assert repeats.sum() == 1
         between += int(np.min(np.abs(points[0, 0] - z)) > 0.2)
         values = Measurements.from_values(points**2 + 0.1 * rng.standard_normal((1, 1)))

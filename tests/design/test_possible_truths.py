@@ -18,7 +18,7 @@ def qualities(points: Matrix, values: Vector, shape: Shape = Shape.BOX) -> tuple
     measured = Measurements.from_values(values[:, None])
     evidence = Evidence.empty(points.shape[1]).with_measurements(points, measured)
     fit = fit_quadratic(evidence, shape)
-    lack = lack_of_fit(evidence, fit)
+    lack = lack_of_fit(evidence, fit, Shape.BOX)
     return assess(fit, evidence, shape, 0.95), assess(fit, evidence, shape, 0.95, lack)
 
 
@@ -66,7 +66,7 @@ def test_a_skewed_curve_that_is_not_seen_has_a_bound_that_counts_it(rate: float,
             points, Measurements.from_values((np.exp(u) - u + SIGMA * rng.standard_normal(60))[:, None])
         )
         fit = fit_quadratic(evidence, Shape.BOX)
-        lack = lack_of_fit(evidence, fit)
+        lack = lack_of_fit(evidence, fit, Shape.BOX)
         found = rate * (fit.minimiser[0] - 0.3)
         regret = np.exp(found) - found - 1
         if not lack.is_sure:
@@ -91,7 +91,7 @@ def test_chances_sum_to_one_and_the_quadratics_keep_theirs() -> None:
         points, Measurements.from_values((bowl(points) + SIGMA * rng.standard_normal(40))[:, None])
     )
     fit = fit_quadratic(evidence, Shape.BOX)
-    contrasts = lack_of_fit(evidence, fit).contrasts
+    contrasts = lack_of_fit(evidence, fit, Shape.BOX).contrasts
     alone = fit_least_squares(evidence, fit.minimiser)
     assert contrasts is not None and alone is not None
     covariance = robust_covariance(alone, evidence)

@@ -8,6 +8,7 @@ from paraboloid import problems
 from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
 from paraboloid.numerics import features, fit_quadratic, lack_of_fit
 from paraboloid.numerics.lack_of_fit import SURE
+from paraboloid.numerics.single_knobs import knob_variances, range_curves
 
 RUNS = 100
 
@@ -17,7 +18,7 @@ def evidence_of(points: Matrix, values: Vector) -> Evidence:
 
 
 def verdict(evidence: Evidence) -> float:
-    return lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX)).log_bayes_factor
+    return lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).log_bayes_factor
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_too_few_points_say_nothing() -> None:
     rng = np.random.default_rng(3)
     points = rng.uniform(-1, 1, (8, 2))
     evidence = evidence_of(points, np.exp(5 * points[:, 0]))
-    found = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX))
+    found = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX)
     assert (found.log_bayes_factor, found.n_contrasts, found.is_sure) == (0.0, 2, False)
 
 
@@ -96,25 +97,44 @@ def test_standard_errors_of_many_orders_of_magnitude_are_no_trouble() -> None:
     values = np.sum(points**2, axis=1) + sem * rng.standard_normal(45)
     measured = Measurements(np.ones(45, dtype=np.int64), values, np.zeros(45), precision=sem**-2.0)
     evidence = Evidence.empty(2).with_measurements(points, measured)
-    found = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX))
+    found = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX)
     assert np.isfinite(found.log_bayes_factor) and not found.is_sure
 
 
-def test_what_a_discrepancy_adds_is_that_of_a_gaussian_process_with_a_quadratic_of_any_size() -> None:
+def test_a_sum_of_curves_of_single_knobs_is_seen_where_a_function_of_all_knobs_would_not_be() -> None:
+    """Eight knobs, each a cost that grows and one that falls like 1/x: 60 places more than a quadratic has terms.
+
+    On a ball, where knobs may be turned and only functions of all of them are looked for, the same values say nothing.
+    """
+    rng = np.random.default_rng(8)
+    points = rng.uniform(-1, 1, (105, 8))
+    values = np.sum(points + 1 / (1.2 + points), axis=1) + 0.1 * rng.standard_normal(105)
+    evidence = evidence_of(points, values)
+    fit = fit_quadratic(evidence, Shape.BOX)
+    assert lack_of_fit(evidence, fit, Shape.BOX).is_sure
+    assert not lack_of_fit(evidence, fit, Shape.BALL).is_sure
+
+
+@pytest.mark.parametrize("is_additive", [False, True], ids=["of all knobs", "of single knobs"])
+def test_what_a_discrepancy_adds_is_that_of_a_gaussian_process_with_a_quadratic_of_any_size(is_additive: bool) -> None:
     """Against the dense formula: the prior variance of the coefficients is 1e7, the effect of order one."""
     rng = np.random.default_rng(6)
     points, places = rng.uniform(-1, 1, (25, 2)), rng.uniform(-1, 1, (6, 2))
     values = np.exp(points[:, 0]) + 0.1 * rng.standard_normal(25)
     evidence = evidence_of(points, values)
-    contrasts = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX)).contrasts
+    contrasts = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).contrasts
     assert contrasts is not None
-    (found,) = contrasts.discrepancies(places, (0.6,), (0.7,), (5.0,))
+    lengths, decays = ((), (0.5,)) if is_additive else ((0.6,), ())
+    (found,) = contrasts.discrepancies(places, lengths, (0.7,), decays, (5.0,))
     l2, w = 0.6**2 * 2, contrasts.weights
     growth = [(1 + np.sum((z - contrasts.centre) ** 2, axis=1) / l2) ** 0.7 for z in (points, places)]
-    a, b = (grown / np.median(growth[0]) for grown in growth)
+    a, b = (np.ones(len(grown)) if is_additive else grown / np.median(growth[0]) for grown in growth)
+    variances = knob_variances(2, 0.5)[:20]
 
     def kernel(x: Matrix, y: Matrix, left: Vector, right: Vector) -> Matrix:
         near = np.exp(-np.sum((x[:, None] - y[None]) ** 2, axis=2) / (2 * l2))
+        if is_additive:
+            near = (range_curves(x) * variances) @ range_curves(y).T
         both: Matrix = 5.0 / np.median(w) * left[:, None] * near * right + 1e7 * features(x) @ features(y).T
         return both
 

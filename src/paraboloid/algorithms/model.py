@@ -82,12 +82,12 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
         return Model(fit, weighted, limited, None, None, window, shape)
     if limited.is_exact:
         evidence = limited.evidence
-    lack = lack_of_fit(evidence, fit)
+    lack = lack_of_fit(evidence, fit, shape)
     closed = close_in(evidence, fit, shape, lack.log_bayes_factor)
     if closed is not None:
         evidence = weighted = closed.evidence
         fit, window, shape = closed.fit, closed.window, Shape.BALL
-        lack = lack_of_fit(evidence, fit)
+        lack = lack_of_fit(evidence, fit, shape)
     discrepancy = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure else None
     return Model(fit, weighted, limited, lack, discrepancy, window, shape)
 

@@ -27,7 +27,7 @@ LEAST_SHARE = 0.5  # of a batch stays with the design
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
 USELESS = 0.1  # worth of a place that tells nothing of a quadratic, against the most useful one
 STEP = 0.1  # of the difference that the slope comes from
-LENGTH, SIZE = 0.6, 5.0  # of the discrepancy that would show: in the middle of those looked for
+LENGTH, DECAY, SIZE = 0.6, 0.5, 5.0  # of the discrepancies that would show: in the middle of those looked for
 
 
 def pilot_with_checks(points: Matrix, shape: Shape, rng: np.random.Generator) -> Matrix:
@@ -70,7 +70,7 @@ def with_checks(
     >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
     >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
     >>> fit = fit_quadratic(evidence, Shape.BOX)
-    >>> lack, rng = lack_of_fit(evidence, fit), np.random.default_rng(0)
+    >>> lack, rng = lack_of_fit(evidence, fit, Shape.BOX), np.random.default_rng(0)
     >>> points, repeats = with_checks(np.array([[-1.0], [1.0]]), np.array([25, 25]), fit, Shape.BOX, 29, rng, lack)
     >>> len(points) > 2, int(repeats.sum())
     (True, 50)
@@ -110,8 +110,8 @@ def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: in
     favour = USELESS + worth / worth.max()
     steps = STEP * np.eye(d)
     everything = np.vstack([places, z + steps, z - steps])
-    (discrepancy,) = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0,), (SIZE,))
-    at, up, down = np.split(discrepancy.root, [tried, tried + d])
+    possible = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0,), (DECAY,), (SIZE,))
+    at, up, down = np.split(np.hstack([one.root for one in possible]), [tried, tried + d])
     C, G = at @ at.T, (up - down) @ at.T / (2 * STEP)  # covariances among the places, and of the slope with them
     K = free_inverse(fit, shape)
     chosen: list[int] = []

@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import QuadraticFit, features, upper_triangle
-from paraboloid.numerics.lack_of_fit import GROWTHS, LENGTHS, SIZES, Contrasts, Discrepancy
+from paraboloid.numerics.lack_of_fit import SIZES, Contrasts, Discrepancy
 
 __all__ = ["Truths", "quadratic_truths", "with_other_truths"]
 
@@ -114,7 +114,7 @@ def with_other_truths(
     inside = contrasts.points[np.abs(contrasts.points).max(axis=1) <= 1 + 1e-9]
     lowest = inside[np.argsort(features(inside) @ fit.theta, kind="stable")[:PLACES]]
     places = np.vstack([_stencil(z), *[z + way * (lowest - z) for way in WAYS]])
-    n_kinds = len(LENGTHS) * len(GROWTHS) * len(SHIFTING)
+    n_kinds = contrasts.n_kinds * len(SHIFTING)
     least = np.log(RARE * n_kinds * (1 - PRIOR) / PRIOR)  # rarer than RARE, whatever the others are
     found = list(contrasts.discrepancies(places, sizes=SHIFTING, least=least))
     logs = np.array([one.log_bayes_factor for one in found]) + np.log(PRIOR / n_kinds)

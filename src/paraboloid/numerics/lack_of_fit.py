@@ -5,11 +5,12 @@ Under the quadratic they are pure noise of an unknown size; otherwise a smooth d
 
     Cov δ(x), δ(y) = s σ² a(x) a(y) exp(-|x - y|²/2l²),   a(x) = (1 + |x - x₀|²/l²)^g,
 
-which is how the remainder of a Taylor series looks. σ² is integrated out (the answer does not depend on the unit of the
-values); l, g and s are averaged over a fixed set. With x₀ and the weights given, and normal noise, the mean of this
-Bayes factor under the quadratic is one, so that it is above K with a chance of at most 1/K. Here both come from the
-data, and the set is scaled to the points of each round: then that is a guide, and no theorem. The tests measure the
-rate over rounds. A false alarm is revoked by later data.
+which is how the remainder of a Taylor series looks; or, on a box, a sum of curves of single knobs is added
+(`numerics.single_knobs`), of size s and with a decay from a fixed set. σ² is integrated out (the answer does not depend
+on the unit of the values); l, g and s are averaged over a fixed set. With x₀ and the weights given, and normal noise,
+the mean of this Bayes factor under the quadratic is one, so that it is above K with a chance of at most 1/K. Here both
+come from the data, and the set is scaled to the points of each round: then that is a guide, and no theorem. The tests
+measure the rate over rounds. A false alarm is revoked by later data.
 
 Noise is not always normal. The scatter of repeats at a point counts as noise of that point, drawn towards that of all;
 and single means farther than three standard errors from the fit are given the weight at which they are not. Smooth
@@ -32,9 +33,10 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
-from paraboloid.core import Evidence, Matrix, Vector
+from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features
+from paraboloid.numerics.single_knobs import knob_variances, range_curves
 from paraboloid.numerics.smooth import squared_distances
 
 __all__ = ["FEWEST", "GROWTHS", "LENGTHS", "SIZES", "SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
@@ -45,6 +47,7 @@ than in one run of 150; where the noise differs sevenfold over the range, this k
 
 LENGTHS = (0.3, 0.6, 1.2)  # times √d
 GROWTHS = (0.0, 0.7)
+DECAYS = (0.3, 0.7)  # of curves of single knobs
 SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of the noise's
 FEWEST = 3  # contrasts: with fewer nothing can speak against a quadratic, and no bound rests on one
 MOST = 300  # points that are looked at, those with most measurements
@@ -96,6 +99,8 @@ class Contrasts:
         Of the repeats, in units of the noise, and the degrees of freedom of that and of u.
     centre
         Where the discrepancy grows from.
+    shape
+        Of the region: the knobs of a box may have curves of their own.
     """
 
     points: Matrix
@@ -106,6 +111,7 @@ class Contrasts:
     scatter: float
     freedom: float
     centre: Vector
+    shape: Shape = Shape.BALL
 
     @property
     def square(self) -> float:
@@ -118,11 +124,17 @@ class Contrasts:
         pivots = np.abs(np.diag(self.R))
         return bool(pivots.min() > SINGULAR * pivots.max())
 
+    @property
+    def n_kinds(self) -> int:
+        """How many kinds of discrepancies there are, of each size."""
+        return len(LENGTHS) * len(GROWTHS) + (len(DECAYS) if self.shape is Shape.BOX else 0)
+
     def discrepancies(
         self,
         places: Matrix,
         lengths: tuple[float, ...] = LENGTHS,
         growths: tuple[float, ...] = GROWTHS,
+        decays: tuple[float, ...] = DECAYS,
         sizes: tuple[float, ...] = SIZES,
         least: float = -np.inf,
     ) -> Iterator[Discrepancy]:
@@ -139,10 +151,10 @@ class Contrasts:
         >>> z = np.linspace(-1, 1, 41)[:, None]
         >>> y = np.exp(z) + 0.1 * np.random.default_rng(0).standard_normal((41, 1))
         >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
-        >>> contrasts = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX)).contrasts
+        >>> contrasts = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).contrasts
         >>> found = list(contrasts.discrepancies(np.zeros((3, 1))))
         >>> len(found), found[0].mean.shape
-        (24, (3,))
+        (32, (3,))
         """
         d, unit = self.points.shape[1], np.sqrt(np.median(self.weights))
         square = squared_distances(self.points, self.points)
@@ -165,6 +177,24 @@ class Contrasts:
                 fitted = linalg.solve_triangular(self.R, pull, check_finite=False) if len(places) else pull
                 effect = grown * B - shape @ fitted
                 yield from self._of_each_size(U, effect, grown * unseen, sizes, least)
+        if self.shape is Shape.BOX:
+            yield from self._of_single_knobs(places, decays, sizes, least)
+
+    def _of_single_knobs(
+        self, places: Matrix, decays: tuple[float, ...], sizes: tuple[float, ...], least: float
+    ) -> Iterator[Discrepancy]:
+        """Yield sums of curves of single knobs, which are known at all places where their coefficients are."""
+        weights = np.sqrt(self.weights / np.median(self.weights))
+        curves = weights[:, None] * range_curves(self.points)
+        pull = self.Q.T @ curves
+        curves -= self.Q @ pull
+        unit = np.sqrt(np.median(self.weights))
+        there, unseen = range_curves(places) / unit, np.zeros((len(places), 0))
+        if len(places):
+            there -= features(places) @ linalg.solve_triangular(self.R, pull, check_finite=False)
+        for decay in decays:
+            scale = np.sqrt(knob_variances(self.points.shape[1], decay)[: curves.shape[1]])
+            yield from self._of_each_size(curves * scale, there * scale, unseen, sizes, least)
 
     def _of_each_size(
         self, U: Matrix, effect: Matrix, unseen: Matrix, sizes: tuple[float, ...], least: float
@@ -223,7 +253,7 @@ class LackOfFit:
         return self.log_bayes_factor > SURE
 
 
-def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
+def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFit:
     """Return what the evidence says against a quadratic.
 
     >>> import numpy as np
@@ -232,7 +262,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
     >>> z = np.linspace(-1, 1, 41)[:, None]
     >>> y = np.exp(3 * z) + 0.1 * np.random.default_rng(0).standard_normal((41, 1))
     >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
-    >>> lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX)).is_sure
+    >>> lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).is_sure
     True
     """
     rows = _looked_at(evidence)
@@ -255,7 +285,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
     left = y - Q @ (Q.T @ y)
     left -= Q @ (Q.T @ left)  # twice is enough: what is left is small where a quadratic fits well
     freedom = float(counts.sum()) - phi.shape[1]
-    contrasts = Contrasts(points, weights, Q, R, left, float(inside.sum()), freedom, fit.minimiser)
+    contrasts = Contrasts(points, weights, Q, R, left, float(inside.sum()), freedom, fit.minimiser, shape)
     if n_contrasts < FEWEST or contrasts.square <= ROUNDING**2 * float(y @ y):
         return LackOfFit(0.0, n_contrasts, contrasts)  # or a quadratic fits all but exactly: what is left is rounding
     found = [one.log_bayes_factor for one in contrasts.discrepancies(np.zeros((0, points.shape[1])))]

@@ -1,11 +1,11 @@
 """A quadratic and a smooth discrepancy, in function space: what is fitted once the response is surely not quadratic.
 
-    f = q + δ,   Cov q(x), q(y) = Λ φ(x)·φ(y),   Cov δ(x), δ(y) = a(x) a(y) [u k(x, y) + v k(x, 2c - y)],
-    k(x, y) = exp(-|x - y|²/2l²),   a(x) = (1 + |x - c|²/l²)^g.
+    f = q + δ + η,   Cov q(x), q(y) = Λ φ(x)·φ(y),   Cov δ(x), δ(y) = a(x) a(y) [u k(x, y) + v k(x, 2c - y)],
+    k(x, y) = exp(-|x - y|²/2l²),   a(x) = (1 + |x - c|²/l²)^g,   Cov η(x), η(y) = Σ w ψ(x) ψ(y).
 
 The quadratic is trusted near c, less far away, as the remainder of a Taylor series is. δ has a part that is even about
 c and one that is odd, of sizes u + v and u - v: only the odd one moves the minimiser; where the function is symmetric
-the data say that there is none.
+the data say that there is none. η is a sum of curves of single knobs (`numerics.single_knobs`), on a box only.
 
 The mean of n_i values at a point has the variance σ²/n_i + κ²h_i², h_i its height above the least value: far up the
 model need only be right to a fraction κ, so that values of many orders of magnitude do not dictate what happens at the
@@ -17,6 +17,7 @@ symbol              code                    meaning
 Λ                   ``FLAT``                prior variance of the coefficients, in units of the values' variance
 u + v, u - v        ``even``, ``odd``       sizes of the even and the odd part
 l², g               ``length2``, ``growth`` range and growth of the discrepancy
+w                   ``curves``              variances of the coefficients of curves of single knobs; none on a ball
 κ, h                ``relative``            relative error far up, heights
 α                   ``alpha``               K⁻¹y: the mean of f at z is k(z)·α
 ==================  ======================  =========================================================
@@ -28,7 +29,8 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Matrix, Vector
-from paraboloid.numerics.quadratic_model import features, gradient_map, vector_to_matrix
+from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
+from paraboloid.numerics.single_knobs import knob_bends, knob_curves, knob_slopes
 
 __all__ = ["FLAT", "JITTER", "SmoothFit", "made_positive", "squared_distances"]
 
@@ -64,6 +66,7 @@ class SmoothFit:
     growth: float
     even: float
     odd: float
+    curves: Vector
     relative: float
     sigma2: float
     alpha: Vector
@@ -82,7 +85,19 @@ class SmoothFit:
         near = np.exp(-squared_distances(x, y) / (2 * self.length2))
         mirrored = np.exp(-squared_distances(x, 2 * self.centre - y) / (2 * self.length2))
         both = (self.even + self.odd) / 2 * near + (self.even - self.odd) / 2 * mirrored
-        return np.asarray(FLAT * features(x) @ features(y).T + a[:, None] * both * b)
+        return np.asarray((self._features(x) * self._variances) @ self._features(y).T + a[:, None] * both * b)
+
+    def _features(self, x: Matrix) -> Matrix:
+        """Return φ and ψ at points (m, d)."""
+        return np.hstack([features(x), knob_curves(x, self.centre)]) if self.curves.size else features(x)
+
+    @property
+    def _variances(self) -> Vector:
+        return np.concatenate([np.full(n_terms(self.centre.size), FLAT), self.curves])
+
+    def _gradient_map(self, z: Vector) -> Matrix:
+        """Return the derivatives of φ and ψ at z, a row for each knob."""
+        return np.hstack([gradient_map(z), knob_slopes(z, self.centre)]) if self.curves.size else gradient_map(z)
 
     def _growth(self, x: Matrix) -> Vector:
         grown: Vector = (1 + np.sum((x - self.centre) ** 2, axis=1) / self.length2) ** self.growth
@@ -96,10 +111,9 @@ class SmoothFit:
     def deviation(self, x: Matrix) -> Vector:
         """Return the standard deviation of f at points (m, d), given the data."""
         reach = linalg.solve_triangular(self.root, self.kernel(self.points, x), lower=True, check_finite=False)
-        phi = features(x)
         mirrored = np.exp(-2 * np.sum((x - self.centre) ** 2, axis=1) / self.length2)
         both = (self.even + self.odd) / 2 + (self.even - self.odd) / 2 * mirrored
-        before = FLAT * np.sum(phi**2, axis=1) + both * self._growth(x) ** 2
+        before = self._features(x) ** 2 @ self._variances + both * self._growth(x) ** 2
         return np.asarray(self.scale * np.sqrt(np.maximum(before - np.sum(reach**2, axis=0), 0.0)))
 
     def gradient_covariance(self, z: Vector, x: Matrix) -> tuple[Matrix, Matrix]:
@@ -112,7 +126,7 @@ class SmoothFit:
     def _gradient_kernel(self, z: Vector, x: Matrix) -> Matrix:
         """Return Cov ∇f(z), f(x) before any data, (d, m)."""
         a, slope = self._growth_and_slope(z)
-        found: Matrix = FLAT * gradient_map(z) @ features(x).T
+        found: Matrix = (self._gradient_map(z) * self._variances) @ self._features(x).T
         for place, size in ((x, (self.even + self.odd) / 2), (2 * self.centre - x, (self.even - self.odd) / 2)):
             near = size * np.exp(-np.sum((place - z) ** 2, axis=1) / (2 * self.length2)) * self._growth(x)
             found = found + slope[:, None] * near + a * ((place - z) / self.length2 * near[:, None]).T
@@ -121,14 +135,14 @@ class SmoothFit:
     def _gradient_prior(self, z: Vector) -> Matrix:
         """Return Cov ∇f(z) before any data, (d, d): the derivative of the kernel by both its arguments."""
         a, slope = self._growth_and_slope(z)
-        G, l2 = gradient_map(z), self.length2
+        G, l2 = self._gradient_map(z), self.length2
         u = 2 * (self.centre - z)  # from z to its mirror image
         plus, minus = (self.even + self.odd) / 2, (self.even - self.odd) / 2
         minus *= float(np.exp(-float(u @ u) / (2 * l2)))
         straight = np.outer(slope, slope) + a**2 / l2 * np.eye(z.size)
         across = np.outer(slope, u) * a / l2
         turned = np.outer(slope, slope) + across + across.T - a**2 / l2 * (np.eye(z.size) - np.outer(u, u) / l2)
-        prior: Matrix = FLAT * G @ G.T + plus * straight + minus * turned
+        prior: Matrix = (G * self._variances) @ G.T + plus * straight + minus * turned
         return prior
 
     def _growth_and_slope(self, z: Vector) -> tuple[float, Vector]:
@@ -151,9 +165,12 @@ class SmoothFit:
         E = E * np.exp(-np.sum(u**2, axis=1) / (2 * l2))
         S0, S1 = float(E.sum()), E @ u / l2
         S2 = (u.T * E) @ u / l2**2 - S0 / l2 * np.eye(d)
-        H, b = vector_to_matrix(self.theta[d + 1 :], d), self.theta[1 : d + 1]
-        value = float(features(z[None, :])[0] @ self.theta) + a * S0
-        gradient = b + H @ z + S0 * slope + a * S1
+        p, curves = n_terms(d), self.curves.size
+        H = vector_to_matrix(self.theta[d + 1 : p], d) + (
+            np.diag(knob_bends(z, self.centre) @ self.theta[p:]) if curves else 0.0
+        )
+        value = float(self._features(z[None, :])[0] @ self.theta) + a * S0
+        gradient = self._gradient_map(z) @ self.theta + S0 * slope + a * S1
         hessian = H + S0 * bend + np.outer(slope, S1) + np.outer(S1, slope) + a * S2
         return value, gradient, hessian
 

@@ -2,8 +2,9 @@
 
 Likelihood and centre in turn: the discrepancy is small near the minimiser, and the minimiser is that of the fit. Among
 local minimisers of the mean, and measured places, the answer is the one with the least mean + 2 deviations: never
-an unmeasured corner, never a lucky value. The minimiser of the plain quadratic is kept while nothing speaks against it:
-where the function is symmetric about its minimum it is the better estimate, whatever the shape.
+an unmeasured corner, never a lucky value. Where the function is symmetric about its minimum the minimiser of the
+plain quadratic is the better estimate, whatever the shape; while it may well be as good, the answer is drawn towards
+it, the less the more the gradient there differs from zero.
 """
 
 from dataclasses import replace
@@ -50,12 +51,12 @@ def fit_smooth(evidence: Evidence, shape: Shape, quadratic: Vector) -> SmoothFit
     numbers = EXPECTED.copy()
     numbers[0] = np.log(noise)
     for steps in STEPS:
-        likelihood = Likelihood(means, centre, least, noise)
+        likelihood = Likelihood(means, centre, least, noise, shape)
         numbers = likelihood.best(numbers, steps)
         fit = _conditioned(likelihood, centre, numbers, shift, scale)
         centre = _answer(fit, means, shape, quadratic)
         least = float(fit.derivatives(centre)[0])
-    fit = _conditioned(Likelihood(means, centre, least, noise), centre, numbers, shift, scale)
+    fit = _conditioned(Likelihood(means, centre, least, noise, shape), centre, numbers, shift, scale)
     return replace(fit, minimiser=_answer(fit, means, shape, quadratic))
 
 
@@ -73,11 +74,12 @@ def _standardised(evidence: Evidence) -> tuple[Means, float, float]:
 
 
 def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift: float, scale: float) -> SmoothFit:
-    """Return the fit for these six numbers."""
+    """Return the fit for these numbers."""
     means = likelihood.means
     root: Matrix = linalg.cholesky(likelihood.covariance(numbers), lower=True, check_finite=False)
     alpha: Vector = linalg.cho_solve((root, True), means.y, check_finite=False)
-    noise, even, odd, length, growth, relative = numbers.tolist()
+    noise, even, odd, length, growth, relative, *_ = numbers.tolist()
+    curves = likelihood.variances(numbers)
     return SmoothFit(
         points=means.points,
         centre=centre,
@@ -86,10 +88,11 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
         growth=growth,
         even=float(np.exp(even)),
         odd=float(np.exp(odd)),
+        curves=curves,
         relative=float(np.exp(relative)),
         sigma2=float(np.exp(noise)),
         alpha=alpha,
-        theta=FLAT * features(means.points).T @ alpha,
+        theta=np.concatenate([FLAT * features(means.points).T @ alpha, curves * (likelihood.curves.T @ alpha)]),
         root=root,
         shift=shift,
         scale=scale,
@@ -103,7 +106,20 @@ def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector) -> Ve
     starts = [*measured[np.argsort(safe)[:PLACES]], project_onto_region(shape, fit.centre[None, :])[0]]
     places = np.array([*[_descended(fit, z, shape) for z in starts], *starts])
     best = places[int(np.argmin(fit.value(places) + CAUTION * fit.deviation(places)))]
-    return quadratic if _is_as_good(fit, quadratic, best) else best
+    return _drawn_towards(fit, quadratic, best) if _is_as_good(fit, quadratic, best) else best
+
+
+def _drawn_towards(fit: SmoothFit, z: Vector, best: Vector) -> Vector:
+    """Return a place between the best one and z: z itself where the gradient there is what chance would make it.
+
+    With q of its squared standard errors, d of which are chance, the share of z is d/q: empirical Bayes, as Stein's.
+    """
+    _, covariance = fit.gradient_covariance(z, z[None, :])
+    gradient = fit.derivatives(z)[1]
+    q = float(gradient @ np.linalg.solve(covariance + 1e-12 * np.trace(covariance) * np.eye(z.size), gradient))
+    between = best + min(1.0, z.size / max(q, 1e-300)) * (z - best)
+    there = fit.value(np.stack([between, z, best]))
+    return best if there[0] > max(there[1:]) else between  # not on a ridge between two basins
 
 
 def _is_as_good(fit: SmoothFit, z: Vector, best: Vector) -> bool:

@@ -1,6 +1,7 @@
 """The marginal likelihood of a quadratic with discrepancy, `numerics.smooth`, and its gradient.
 
-Six numbers: log σ², log of the even and of the odd size, log l/√d, g, log κ. Values have mean 0 and variance 1. What is
+Nine numbers: log σ², log of the even and of the odd size, log l/√d, g, log κ; on a box also the logs of the sizes of
+curves of single knobs, of any and of the even ones, and of their decay. Values have mean 0 and variance 1. What is
 expected of each number is worth less than a handful of measurements; it decides only where the data say nothing.
 """
 
@@ -9,18 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, optimize
 
-from paraboloid.core import Matrix, Vector
+from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics.quadratic_model import features
+from paraboloid.numerics.single_knobs import knob_curves, knob_degrees, knob_variances
 from paraboloid.numerics.smooth import FLAT, JITTER, squared_distances
 
 __all__ = ["Likelihood", "Means"]
 
-EXPECTED = np.array([-4.0, -2.0, -3.0, -0.2, 0.5, -3.0])
-SPREAD = np.array([4.0, 3.0, 3.0, 0.7, 0.5, 1.0])
-LOWEST = np.array([-16.0, -12.0, -12.0, np.log(0.05), 0.0, -9.0])
-HIGHEST = np.array([4.0, 12.0, 12.0, np.log(3.0), 2.0, 0.0])
+EXPECTED = np.array([-4.0, -2.0, -3.0, -0.2, 0.5, -3.0, -3.0, -3.0, -0.7])
+SPREAD = np.array([4.0, 3.0, 3.0, 0.7, 0.5, 1.0, 3.0, 3.0, 0.5])
+LOWEST = np.array([-16.0, -12.0, -12.0, np.log(0.05), 0.0, -9.0, -12.0, -12.0, np.log(0.05)])
+HIGHEST = np.array([4.0, 12.0, 12.0, np.log(3.0), 2.0, 0.0, 12.0, 12.0, 0.0])
 
 LARGE = (4.0, 8.0)  # logs of sizes of the discrepancy, from which the ascent may begin, too
+SMALL = -6.0  # the same, where curves of single knobs may explain it all
 MISFIT = np.log(0.1)  # of the height: that the discrepancy leaves so much is suspicious
 
 
@@ -36,10 +39,13 @@ class Means:
 
 
 class Likelihood:
-    """Minus the penalised log likelihood for a given centre and least value, as a function of the six numbers."""
+    """Minus the penalised log likelihood for a given centre and least value, as a function of the numbers."""
 
-    def __init__(self, means: Means, centre: Vector, least: float, noise: float) -> None:
+    def __init__(self, means: Means, centre: Vector, least: float, noise: float, shape: Shape) -> None:
         self.means = means
+        self.curves: Matrix = (
+            knob_curves(means.points, centre) if shape is Shape.BOX else np.zeros((len(means.points), 0))
+        )
         phi = features(means.points)
         self.quadratic: Matrix = FLAT * phi @ phi.T
         self.away: Vector = np.sum((means.points - centre) ** 2, axis=1)
@@ -57,10 +63,11 @@ class Likelihood:
         bounds = list(zip(lowest, highest, strict=True))
         inside = np.clip(start, lowest, highest)
         larger = [np.array([inside[0], size, size, *inside[3:]]) for size in LARGE]
-        begin = min([inside, *larger], key=lambda numbers: self(numbers)[0])
+        single = [np.array([inside[0], SMALL, SMALL, *inside[3:6], size, size, inside[8]]) for size in (0.0, *LARGE)]
+        begin = min([inside, *larger, *(single if self.curves.size else [])], key=lambda numbers: self(numbers)[0])
         found = self._ascent(begin, bounds, steps)
         if found.x[5] > MISFIT:  # perhaps a local optimum: the other one is where the discrepancy explains it all
-            other = self._ascent(np.array([found.x[0], *larger[0][1:5], EXPECTED[5]]), bounds, steps)
+            other = self._ascent(np.array([found.x[0], *larger[0][1:5], *EXPECTED[5:]]), bounds, steps)
             found = other if other.fun < found.fun else found
         return np.asarray(found.x, dtype=np.float64)
 
@@ -71,6 +78,13 @@ class Likelihood:
         """Return the covariance of the means, noise included."""
         near, mirrored, _, _ = self._kernels(numbers)
         return self._added(numbers, near, mirrored)[0]
+
+    def variances(self, numbers: Vector) -> Vector:
+        """Return the prior variances of curves of single knobs, none on a ball."""
+        if not self.curves.size:
+            return np.zeros(0)
+        size, even, decay = np.exp(numbers[6:]).tolist()
+        return knob_variances(self.means.points.shape[1], decay, size, even)
 
     def _kernels(self, numbers: Vector) -> tuple[Matrix, Matrix, Vector, float]:
         l2 = self.means.points.shape[1] * float(np.exp(2 * numbers[3]))
@@ -83,6 +97,8 @@ class Likelihood:
         even, odd = np.exp(numbers[1]), np.exp(numbers[2])
         D = (even + odd) / 2 * near + (even - odd) / 2 * mirrored
         K = self.quadratic + D
+        if self.curves.size:
+            K += (self.curves * self.variances(numbers)) @ self.curves.T
         noise = np.exp(numbers[0]) / self.means.counts + np.exp(2 * numbers[5]) * self.heights2 + JITTER
         K[np.diag_indices_from(K)] += noise
         return K, D
@@ -94,17 +110,33 @@ class Likelihood:
         try:
             root = linalg.cholesky(K, lower=True, check_finite=False)
         except linalg.LinAlgError:
-            return np.inf, np.zeros(6)
+            return np.inf, np.zeros(len(numbers))
         means, y = self.means, self.means.y
         alpha = linalg.cho_solve((root, True), y, check_finite=False)
+        single = self._gradient_of_curves(numbers, root, alpha)
         upper = linalg.lapack.dpotri(root, lower=1)[0].T  # half of K⁻¹; below its diagonal is nothing
         miss = (numbers - self.expected) / SPREAD
         spent = means.scatter * np.exp(-numbers[0])
         value = float(y @ alpha) / 2 + float(np.sum(np.log(np.diag(root)))) + float(miss @ miss) / 2
         value += (means.freedom * numbers[0] + spent) / 2
-        gradient = self._gradient(numbers, upper, alpha, (near, mirrored, D), base, l2)
+        gradient = np.array([*self._gradient(numbers, upper, alpha, (near, mirrored, D), base, l2), *single])
         gradient[0] += (means.freedom - spent) / 2
         return value, gradient + miss / SPREAD
+
+    def _gradient_of_curves(self, numbers: Vector, root: Matrix, alpha: Vector) -> Vector:
+        """Return the gradient by both sizes and the decay: -½ Σ ∂w ψᵀMψ, a number for each curve."""
+        if not self.curves.size:
+            return np.zeros(3)
+        w, degrees = self.variances(numbers), knob_degrees(self.means.points.shape[1])
+        reach = linalg.solve_triangular(root, self.curves, lower=True, check_finite=False)
+        parts = w * ((alpha @ self.curves) ** 2 - np.sum(reach**2, axis=0))
+        found = np.zeros(3)
+        over = 10 * self.means.points.shape[1]
+        for k, some in enumerate((slice(None, over), slice(over, None))):
+            apart = degrees[some] - float(w[some] @ degrees[some]) / float(w[some].sum())
+            found[k] = -float(parts[some].sum()) / 2
+            found[2] -= float(parts[some] @ apart)
+        return found
 
     def _gradient(
         self,

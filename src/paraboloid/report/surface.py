@@ -221,7 +221,7 @@ def _modelled(
     window, closed = Window(np.zeros(evidence.dimension), np.eye(evidence.dimension)), None
     # An answer with a bound is that of the whole domain; without a verdict nothing else was looked for.
     if certificate and certificate.lack_of_fit is not None and not math.isfinite(certificate.regret_bound):
-        closed = close_in(raw, fit, shape, lack_of_fit(raw, fit).log_bayes_factor)
+        closed = close_in(raw, fit, shape, lack_of_fit(raw, fit, shape).log_bayes_factor)
     if closed is not None:
         fit, raw, weighted, window, shape = closed.fit, closed.evidence, closed.evidence, closed.window, Shape.BALL
     if certificate and not certificate.is_quadratic:

@@ -1,0 +1,57 @@
+"""Curves of single knobs: derivatives against differences, parity, and that they are what a sum of curves needs."""
+
+import numpy as np
+import pytest
+
+from paraboloid.core import Evidence, Measurements, Shape
+from paraboloid.numerics import fit_smooth
+from paraboloid.numerics.single_knobs import knob_bends, knob_curves, knob_degrees, knob_slopes, knob_variances
+
+STEP = 1e-5
+
+
+def test_slopes_and_bends_are_derivatives() -> None:
+    z, centre = np.array([0.3, -0.6]), np.array([0.1, -0.4])
+    for k, e in enumerate(STEP * np.eye(2)):
+        up, down = (knob_curves((z + sign * e)[None, :], centre)[0] for sign in (1, -1))
+        assert knob_slopes(z, centre)[k] == pytest.approx((up - down) / (2 * STEP), abs=1e-6)
+        slopes = knob_slopes(z + e, centre)[k] - knob_slopes(z - e, centre)[k]
+        assert knob_bends(z, centre)[k] == pytest.approx(slopes / (2 * STEP), abs=1e-5)
+
+
+def test_a_reflection_of_a_knob_changes_no_covariance() -> None:
+    rng = np.random.default_rng(0)
+    points, centre = rng.uniform(-1, 1, (7, 3)), rng.uniform(-0.5, 0.5, 3)
+    turned = np.array([1.0, -1.0, 1.0])
+    w = knob_variances(3, 0.6, 2.0, 1.0)
+
+    def covariance(
+        sign: np.ndarray[tuple[int], np.dtype[np.float64]],
+    ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        curves = knob_curves(points * sign, centre * sign)
+        return np.asarray((curves * w) @ curves.T)
+
+    assert covariance(turned) == pytest.approx(covariance(np.ones(3)), abs=1e-12)
+
+
+def test_variances_add_up_and_fall_with_the_degree() -> None:
+    """To the sizes given, at a place drawn so that T_k² is one half on average."""
+    w, degrees = knob_variances(4, 0.5, 2.0, 3.0), knob_degrees(4)
+    assert w[:40].sum() / 2 == pytest.approx(2.0) and w[40:].sum() / 2 == pytest.approx(3.0)
+    assert w[1] / w[0] == pytest.approx(0.25) and degrees[1] - degrees[0] == 1
+
+
+def test_a_steep_edge_is_learnt_from_few_measurements() -> None:
+    """x + a/x of four knobs, 150 values: with functions of all knobs only, as on a ball, the regret is far greater."""
+    costs = np.array([0.4, 1.0, 1.7, 2.5])
+    regrets: dict[Shape, list[float]] = {shape: [] for shape in Shape}
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        points = rng.uniform(-1, 1, (150, 4))
+        x = 2.525 + 2.475 * points
+        values = np.sum(x + costs / x, axis=1) + 0.3 * rng.standard_normal(150)
+        evidence = Evidence.empty(4).with_measurements(points, Measurements.from_values(values[:, None]))
+        for shape in Shape:
+            best = 2.525 + 2.475 * fit_smooth(evidence, shape, np.zeros(4)).minimiser
+            regrets[shape].append(float(np.sum(best + costs / best - 2 * np.sqrt(costs))))
+    assert np.median(regrets[Shape.BOX]) < np.median(regrets[Shape.BALL]) / 2
