@@ -5,18 +5,21 @@ import pytest
 
 from paraboloid.core import Evidence, Measurements, Shape
 from paraboloid.numerics import fit_smooth
-from paraboloid.numerics.single_knobs import knob_bends, knob_curves, knob_degrees, knob_slopes, knob_variances
+from paraboloid.numerics.single_knobs import knob_curves, knob_degrees, knob_slopes, knob_sums, knob_variances
 
 STEP = 1e-5
 
 
 def test_slopes_and_bends_are_derivatives() -> None:
     z, centre = np.array([0.3, -0.6]), np.array([0.1, -0.4])
+    coefficients = np.random.default_rng(0).standard_normal(30)
+    value, slope, bend = knob_sums(z, centre, coefficients)
+    assert value == pytest.approx(float(knob_curves(z[None, :], centre)[0] @ coefficients))
+    assert slope == pytest.approx(knob_slopes(z, centre) @ coefficients)
     for k, e in enumerate(STEP * np.eye(2)):
-        up, down = (knob_curves((z + sign * e)[None, :], centre)[0] for sign in (1, -1))
-        assert knob_slopes(z, centre)[k] == pytest.approx((up - down) / (2 * STEP), abs=1e-6)
-        slopes = knob_slopes(z + e, centre)[k] - knob_slopes(z - e, centre)[k]
-        assert knob_bends(z, centre)[k] == pytest.approx(slopes / (2 * STEP), abs=1e-5)
+        up, down = (knob_sums(z + sign * e, centre, coefficients) for sign in (1, -1))
+        assert slope[k] == pytest.approx((up[0] - down[0]) / (2 * STEP), rel=1e-5)
+        assert bend[k] == pytest.approx((up[1] - down[1])[k] / (2 * STEP), rel=1e-5)
 
 
 def test_a_reflection_of_a_knob_changes_no_covariance() -> None:

@@ -13,7 +13,7 @@ The knobs of a box have a meaning of their own. Those of a ball may be turned, a
 symbol              code                    meaning
 ==================  ======================  =========================================================
 ψ(z)                ``knob_curves``         T_k(z_j), then those that are even, knob by knob, (15 d,)
-∂ψ, ∂²ψ             ``knob_slopes``, ...    derivatives of ψ by each knob, (d, 15 d)
+∂ψ                  ``knob_slopes``         derivatives of ψ by each knob, (d, 15 d)
 w                   ``knob_variances``      prior variances of the coefficients, (15 d,)
 ==================  ======================  =========================================================
 """
@@ -21,11 +21,11 @@ w                   ``knob_variances``      prior variances of the coefficients,
 import functools
 
 import numpy as np
-from numpy.polynomial import chebyshev
+from numpy.polynomial import chebyshev, polynomial
 
-from paraboloid.core import Matrix, Vector
+from paraboloid.core import Counts, Matrix, Vector
 
-__all__ = ["knob_bends", "knob_curves", "knob_degrees", "knob_slopes", "knob_variances", "range_curves"]
+__all__ = ["knob_curves", "knob_degrees", "knob_slopes", "knob_sums", "knob_variances", "range_curves"]
 
 LOWEST, HIGHEST = 3, 12  # degrees: a quadratic has those below
 ANY = np.arange(LOWEST, HIGHEST + 1)
@@ -39,8 +39,7 @@ def range_curves(points: Matrix) -> Matrix:
     >>> range_curves(np.array([[0.5, 1.0]]))[0, [0, 1, 10, 11]]  # T₃ and T₄ of each knob
     array([-1. , -0.5,  1. ,  1. ])
     """
-    curves = chebyshev.chebvander(np.clip(points, -1.0, 1.0), HIGHEST)[:, :, ANY]
-    return np.asarray(curves.reshape(len(points), points.shape[1] * ANY.size))
+    return _of_each_knob(np.clip(points, -1.0, 1.0), 0, ANY)
 
 
 def knob_curves(points: Matrix, centre: Vector) -> Matrix:
@@ -51,8 +50,7 @@ def knob_curves(points: Matrix, centre: Vector) -> Matrix:
     >>> bool(np.allclose(ahead, back))  # those about the centre are even
     True
     """
-    even = chebyshev.chebvander(_about(points, centre), HIGHEST)[:, :, EVEN]
-    return np.hstack([range_curves(points), even.reshape(len(points), points.shape[1] * EVEN.size)])
+    return np.hstack([range_curves(points), _of_each_knob(_about(points, centre), 0, EVEN)])
 
 
 def knob_slopes(z: Vector, centre: Vector) -> Matrix:
@@ -62,17 +60,23 @@ def knob_slopes(z: Vector, centre: Vector) -> Matrix:
     >>> knob_slopes(np.array([1.0]), np.array([0.0]))[:, [0, 1, 10]]  # T₃' = 12x² - 3, T₄' = 32x³ - 16x
     array([[ 9., 16., 16.]])
     """
-    return _each_its_own(z, centre, 1)
+    return np.hstack([_spread_out(rows) for rows in _derivatives(z, centre, 1)])
 
 
-def knob_bends(z: Vector, centre: Vector) -> Matrix:
-    """Return the second derivatives of ψ by each knob at z, shape (d, 15 d).
+def knob_sums(z: Vector, centre: Vector, coefficients: Vector) -> tuple[float, Vector, Vector]:
+    """Return value, first and second derivatives by each knob at z of the sum of curves with these coefficients.
 
     >>> import numpy as np
-    >>> knob_bends(np.array([0.5]), np.array([0.0]))[:, [0, 1, 10]]  # T₃'' = 24x, T₄'' = 96x² - 16
-    array([[12.,  8.,  8.]])
+    >>> value, slope, bend = knob_sums(np.array([0.5]), np.array([0.0]), np.eye(15)[1])
+    >>> round(value, 6), slope.round(6), bend.round(6)  # T₄ = 8x⁴ - 8x² + 1
+    (-0.5, array([-4.]), array([8.]))
     """
-    return _each_its_own(z, centre, 2)
+    d, scale = z.size, 1 / (1 + np.abs(centre[:, None]))
+    over, even = coefficients[: d * ANY.size].reshape(d, -1), coefficients[d * ANY.size :].reshape(d, -1)
+    # All three derivatives of all curves in one product: a descent asks for them at hundreds of places.
+    at = np.einsum("jok,jk->jo", _all_derivatives(np.clip(z, -1.0, 1.0), ANY), over)
+    at += np.einsum("jok,jk->jo", _all_derivatives(_about(z, centre), EVEN), even) * scale ** np.arange(3)
+    return float(at[:, 0].sum()), at[:, 1], at[:, 2]
 
 
 def knob_variances(d: int, decay: float, size: float = 1.0, even: float = 0.0) -> Vector:
@@ -83,14 +87,11 @@ def knob_variances(d: int, decay: float, size: float = 1.0, even: float = 0.0) -
     >>> knob_variances(1, 0.5)[:3].round(3)
     array([1.5  , 0.375, 0.094])
     """
-    falling = [decay ** (2.0 * (degrees - LOWEST)) for degrees in (ANY, EVEN)]
-    # T_k² is one half on average.
-    return np.concatenate(
-        [
-            np.tile(2 * each * part / (d * float(part.sum())), d)
-            for each, part in zip((size, even), falling, strict=True)
-        ]
-    )
+    found = []
+    for each, degrees in ((size, ANY), (even, EVEN)):
+        falling = decay ** (2.0 * (degrees - LOWEST))
+        found += [2 * each * falling / (d * float(falling.sum()))] * d  # T_k² is one half on average
+    return np.concatenate(found)
 
 
 def knob_degrees(d: int) -> Vector:
@@ -99,29 +100,53 @@ def knob_degrees(d: int) -> Vector:
     >>> knob_degrees(1)[[0, 1, 10]]
     array([3., 4., 4.])
     """
-    return np.concatenate([np.tile(ANY, d), np.tile(EVEN, d)]).astype(np.float64)
+    return np.concatenate([ANY] * d + [EVEN] * d).astype(np.float64)
 
 
 def _about(points: Matrix, centre: Vector) -> Matrix:
     return np.asarray(np.clip((points - centre) / (1 + np.abs(centre)), -1.0, 1.0))
 
 
-def _each_its_own(z: Vector, centre: Vector, order: int) -> Matrix:
-    d = z.size
-    scale = (1 + np.abs(centre[:, None])) ** order
-    over = chebyshev.chebvander(np.clip(z, -1.0, 1.0), HIGHEST - order) @ _derivatives(order)[:, ANY]
-    even = chebyshev.chebvander(_about(z, centre), HIGHEST - order) @ _derivatives(order)[:, EVEN] / scale
-    return np.hstack([_spread_out(over, d), _spread_out(even, d)])
+def _derivatives(z: Vector, centre: Vector, order: int) -> tuple[Matrix, Matrix]:
+    """Return the derivatives of this order at z, one row for each knob: of the curves over the range, and the even."""
+    over = _powers(np.clip(z, -1.0, 1.0)) @ _coefficients(order)[:, ANY]
+    even = _powers(_about(z, centre)) @ _coefficients(order)[:, EVEN]
+    return over, even / (1 + np.abs(centre[:, None])) ** order
 
 
-def _spread_out(rows: Matrix, d: int) -> Matrix:
-    """Return rows (d, k), one for each knob, each in its own k columns of (d, d k)."""
-    found = np.zeros((d, d, rows.shape[1]))
-    found[range(d), range(d)] = rows
-    return found.reshape(d, -1)
+def _all_derivatives(x: Vector, degrees: Counts) -> Matrix:
+    """Return values, slopes and bends of the curves at the numbers x, shape (d, 3, degrees)."""
+    return (_powers(x) @ _together(degrees is EVEN)).reshape(x.size, 3, degrees.size)
 
 
 @functools.cache
-def _derivatives(order: int) -> Matrix:
-    """Return the Chebyshev coefficients of the derivatives of T₀ ... T₁₂, a column each."""
-    return np.asarray(chebyshev.chebder(np.eye(HIGHEST + 1), order))
+def _together(is_even: bool) -> Matrix:
+    columns = [_coefficients(order)[:, EVEN if is_even else ANY] for order in range(3)]
+    return np.stack(columns, axis=1).reshape(HIGHEST + 1, -1)
+
+
+def _of_each_knob(points: Matrix, order: int, degrees: Counts) -> Matrix:
+    m, d = points.shape
+    return (_powers(points.ravel()) @ _coefficients(order)[:, degrees]).reshape(m, d * degrees.size)
+
+
+def _powers(x: Vector) -> Matrix:
+    return np.vander(x, HIGHEST + 1, increasing=True)
+
+
+def _spread_out(rows: Matrix) -> Matrix:
+    """Return rows (d, k), one for each knob, each in its own k columns of (d, d k)."""
+    d, k = rows.shape
+    found = np.zeros((d, d, k))
+    found[range(d), range(d)] = rows
+    return found.reshape(d, d * k)
+
+
+@functools.cache
+def _coefficients(order: int) -> Matrix:
+    """Return the derivatives of T₀ ... T₁₂ as coefficients of powers, a column each: no more than 10⁴, and exact."""
+    powers = np.zeros((HIGHEST + 1, HIGHEST + 1))
+    for degree in range(HIGHEST + 1):
+        found = polynomial.polyder(chebyshev.cheb2poly(np.eye(HIGHEST + 1)[degree]), order)
+        powers[: len(found), degree] = found
+    return powers

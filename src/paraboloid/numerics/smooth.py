@@ -30,7 +30,7 @@ from scipy import linalg
 
 from paraboloid.core import Matrix, Vector
 from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
-from paraboloid.numerics.single_knobs import knob_bends, knob_curves, knob_slopes
+from paraboloid.numerics.single_knobs import knob_curves, knob_slopes, knob_sums
 
 __all__ = ["FLAT", "JITTER", "SmoothFit", "made_positive", "squared_distances"]
 
@@ -165,14 +165,15 @@ class SmoothFit:
         E = E * np.exp(-np.sum(u**2, axis=1) / (2 * l2))
         S0, S1 = float(E.sum()), E @ u / l2
         S2 = (u.T * E) @ u / l2**2 - S0 / l2 * np.eye(d)
-        p, curves = n_terms(d), self.curves.size
-        H = vector_to_matrix(self.theta[d + 1 : p], d) + (
-            np.diag(knob_bends(z, self.centre) @ self.theta[p:]) if curves else 0.0
-        )
-        value = float(self._features(z[None, :])[0] @ self.theta) + a * S0
-        gradient = self._gradient_map(z) @ self.theta + S0 * slope + a * S1
+        p = n_terms(d)
+        H, b = vector_to_matrix(self.theta[d + 1 : p], d), self.theta[1 : d + 1]
+        value = float(self.theta[0] + b @ z + z @ H @ z / 2) + a * S0
+        gradient = b + H @ z + S0 * slope + a * S1
         hessian = H + S0 * bend + np.outer(slope, S1) + np.outer(S1, slope) + a * S2
-        return value, gradient, hessian
+        if not self.curves.size:
+            return value, gradient, hessian
+        single = knob_sums(z, self.centre, self.theta[p:])
+        return value + single[0], gradient + single[1], hessian + np.diag(single[2])
 
     def expecting(self, points: Matrix) -> "SmoothFit":
         """Return the fit with the covariance that one measurement more at each of the points (m, d) will leave."""

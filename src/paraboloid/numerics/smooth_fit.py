@@ -23,7 +23,7 @@ __all__ = ["fit_smooth"]
 
 MOST = 300  # points that enter; beyond, the highest are left out
 STEPS = (30, 15)  # of the likelihood's ascent, for a first centre and for a better one
-PLACES = 5  # the best measured places are where descents begin
+PLACES = (2, 5)  # the best measured places are where descents begin, for a first centre and for a better one
 CAUTION = 2.0  # standard deviations by which a place must be lower to be preferred
 KNOWN = 2.0  # times the standard deviation at the best place, up to which another counts as known as well
 FREEDOM = 500.0  # of repeats that count: the noise is then known to 6 %, and more would outweigh all else in the ascent
@@ -50,14 +50,14 @@ def fit_smooth(evidence: Evidence, shape: Shape, quadratic: Vector) -> SmoothFit
     centre, least = means.points[lowest], float(means.y[lowest])
     numbers = EXPECTED.copy()
     numbers[0] = np.log(noise)
-    for steps in STEPS:
+    for steps, places in zip(STEPS, PLACES, strict=True):
         likelihood = Likelihood(means, centre, least, noise, shape)
-        numbers = likelihood.best(numbers, steps)
+        numbers = likelihood.best(numbers, steps, is_first=steps == STEPS[0])
         fit = _conditioned(likelihood, centre, numbers, shift, scale)
-        centre = _answer(fit, means, shape, quadratic)
+        centre = _answer(fit, means, shape, quadratic, places)
         least = float(fit.derivatives(centre)[0])
     fit = _conditioned(Likelihood(means, centre, least, noise, shape), centre, numbers, shift, scale)
-    return replace(fit, minimiser=_answer(fit, means, shape, quadratic))
+    return replace(fit, minimiser=_answer(fit, means, shape, quadratic, 1))
 
 
 def _standardised(evidence: Evidence) -> tuple[Means, float, float]:
@@ -99,13 +99,13 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
     )
 
 
-def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector) -> Vector:
+def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector, places: int) -> Vector:
     """Return the local minimiser whose basin is lowest for sure; where measured places are safer, one of them."""
     measured = project_onto_region(shape, means.points)  # what was measured outside is not recommended
     safe = fit.value(measured) + CAUTION * fit.deviation(measured)
-    starts = [*measured[np.argsort(safe)[:PLACES]], project_onto_region(shape, fit.centre[None, :])[0]]
-    places = np.array([*[_descended(fit, z, shape) for z in starts], *starts])
-    best = places[int(np.argmin(fit.value(places) + CAUTION * fit.deviation(places)))]
+    starts = [*measured[np.argsort(safe)[:places]], project_onto_region(shape, fit.centre[None, :])[0]]
+    found = np.array([*[_descended(fit, z, shape) for z in starts], *starts])
+    best = found[int(np.argmin(fit.value(found) + CAUTION * fit.deviation(found)))]
     return _drawn_towards(fit, quadratic, best) if _is_as_good(fit, quadratic, best) else best
 
 

@@ -55,13 +55,15 @@ class Likelihood:
         self.expected = EXPECTED.copy()
         self.expected[0] = np.log(noise)
 
-    def best(self, start: Vector, steps: int) -> Vector:
-        """Return the numbers of the largest likelihood that so many steps find."""
+    def best(self, start: Vector, steps: int, *, is_first: bool = True) -> Vector:
+        """Return the numbers of the largest likelihood that so many steps find, at first from the best start."""
         lowest, highest = LOWEST.copy(), HIGHEST.copy()
         # Where most was measured near the minimum, the noise of one measurement is many times the spread of the means.
         lowest[0], highest[0] = min(lowest[0], self.expected[0] - 4), max(highest[0], self.expected[0] + 4)
         bounds = list(zip(lowest, highest, strict=True))
         inside = np.clip(start, lowest, highest)
+        if not is_first:
+            return np.asarray(self._ascent(inside, bounds, steps).x, dtype=np.float64)
         larger = [np.array([inside[0], size, size, *inside[3:]]) for size in LARGE]
         single = [np.array([inside[0], SMALL, SMALL, *inside[3:6], size, size, inside[8]]) for size in (0.0, *LARGE)]
         begin = min([inside, *larger, *(single if self.curves.size else [])], key=lambda numbers: self(numbers)[0])
