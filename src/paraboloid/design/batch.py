@@ -12,7 +12,7 @@ from paraboloid.design.closed_form import closed_form_design
 from paraboloid.design.criterion import regret_weight
 from paraboloid.design.solver import Climb, Criterion, ascend, refine_design
 from paraboloid.numerics import QuadraticFit, features, project_onto_region, random_points
-from paraboloid.numerics.fit import positive_inverse
+from paraboloid.numerics.positive import positive_inverse
 
 __all__ = ["merge", "next_batch", "pilot"]
 

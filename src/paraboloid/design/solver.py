@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import features, project_onto_region, random_points, upper_triangle
+from paraboloid.numerics.positive import factored
 
 __all__ = ["Criterion", "Design", "ascend", "refine_design", "solve_design"]
 
@@ -156,15 +156,9 @@ class Criterion:
 
     def sensitivity(self, phi: Matrix, weights: Vector) -> tuple[Matrix, float]:
         """Return K = B M⁻¹ and F; the gain of weight at z is n|Kφ(z)|²."""
-        M = self.M0 + self.n * (phi.T * weights) @ phi
-        scale = 1 / np.sqrt(M.diagonal())  # unit diagonal: coefficients may differ by many orders of magnitude
-        scaled = scale[:, None] * M * scale
-        scaled.flat[:: len(scaled) + 1] += 1e-13
-        factor, failed = linalg.lapack.dpotrf(scaled.T, lower=1, overwrite_a=1)
-        if failed:
-            raise linalg.LinAlgError("the information matrix is not positive definite")
-        K = (scale[:, None] * linalg.lapack.dpotrs(factor, scale[:, None] * self.B.T, lower=1)[0]).T
-        return K, float(np.sum(K * self.B))
+        M = self.M0 + (phi.T * (self.n * weights)) @ phi
+        K = factored(M, ridge=1e-13).solve(self.B.T).T
+        return K, float(np.vdot(K, self.B))
 
     def settled(self, phi: Matrix, weights: Vector, steps: int) -> Vector:
         """Return the weights after some multiplicative steps; each lowers F."""

@@ -284,15 +284,17 @@ def _finer(measured: Evidence, state: _State, height: float, shape: Shape) -> _S
     heights = _heights(state.fit, replace(measured, points=state.window.to_local(measured.points)))
     local = replace(measured, points=window.to_local(measured.points))
     limit, slope = np.ones(len(heights)), state.slope
+    fit: QuadraticFit | None = None
     for _ in range(TURNS):
         variance = height**2 + heights**2
         local = replace(local, precision=limit * local.counts / (slope * variance))
-        fit = fit_quadratic(local, shape)
+        fit = fit_quadratic(local, shape, near=fit)  # only the weights have changed
         heights = _heights(fit, local)
         likelihood, slope = _likelihood(height**2 + heights**2, *_squares(local, fit))
         apart = np.abs(local.means - features(local.points) @ fit.theta)
         error = np.sqrt(slope * (height**2 + heights**2) / local.counts)
         limit = np.minimum(1.0, FAR * error / np.maximum(apart, 1e-300))
+    assert fit is not None
     return _State(window, local, fit, height, likelihood, slope)
 
 

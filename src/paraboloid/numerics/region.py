@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.numerics.ball import minimise_on_ball
+from paraboloid.numerics.ball import lowest_on_ball
 
 __all__ = ["minimise_on_region", "project_onto_region", "random_points"]
 
@@ -50,7 +50,7 @@ def minimise_on_region(shape: Shape, hessian: Matrix, linear: Vector) -> Vector:
     array([ 1. , -0.5])
     """
     if shape is Shape.BALL:
-        return minimise_on_ball(hessian, linear)
+        return lowest_on_ball(hessian, linear, 1.0)
     root = linalg.cholesky(hessian)  # upper: H = rootᵀ root
     inside = -linalg.cho_solve((root, False), linear)  # whatever its condition: the fit has seen to that
     if np.abs(inside).max() <= 1:
