@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 
 from paraboloid.core import Matrix, Vector
 
-__all__ = ["Factor", "factored", "positive_inverse"]
+__all__ = ["Factor", "factored", "positive_inverse", "solve_each"]
 
 Right = TypeVar("Right", Vector, Matrix)
+
+TOGETHER = 2**16  # numbers that are worked on together in `solve_each`: they should fit into a processor's cache,
+FEWEST = 256  # but no fewer matrices, for NumPy's calls cost as much as hundreds of numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,3 +68,39 @@ def positive_inverse(matrix: Matrix) -> Matrix:
     array([1.e+30, 1.e+00])
     """
     return factored(matrix).inverse()
+
+
+def solve_each(H: Matrix, right: Matrix) -> tuple[Matrix, npt.NDArray[np.bool_]]:
+    """Return the solutions (n, d) of many small systems H (n, d, d), and which matrices are positive definite.
+
+    The solutions of those that are not mean nothing. All are eliminated together, entry by entry: LAPACK, called once
+    for each, would take ten times as long at five knobs.
+
+    >>> import numpy as np
+    >>> solve_each(np.array([[[2.0, 0.0], [0.0, 4.0]], [[0.0, 1.0], [1.0, 0.0]]]), np.ones((2, 2)))[1]
+    array([ True, False])
+    """
+    n, d = right.shape
+    size = max(FEWEST, TOGETHER // (d * (d + 1)))
+    solutions, is_positive = np.empty((d, n)), np.empty(n, dtype=np.bool_)
+    for begin in range(0, n, size):
+        part = slice(begin, begin + size)
+        together = np.concatenate([H[part].transpose(1, 2, 0), right[part].T[:, None]], axis=1)
+        is_positive[part] = _eliminate(together, solutions[:, part])
+    return solutions.T, is_positive
+
+
+def _eliminate(system: Matrix, solution: Matrix) -> npt.NDArray[np.bool_]:
+    """Solve the systems (d, d + 1, n), right sides last, in place; tell where every pivot was above zero."""
+    d = len(system)
+    is_positive = np.ones(solution.shape[1], dtype=np.bool_)
+    with np.errstate(all="ignore"):  # what has no positive pivots may overflow
+        for k in range(d):
+            is_positive &= system[k, k] > 0
+            row = system[k, k + 1 :]
+            ratio = row / system[k, k]
+            system[k + 1 :, k + 1 :] -= row[:-1, None] * ratio
+            row[:] = ratio
+        for k in reversed(range(d)):
+            solution[k] = system[k, d] - np.einsum("in,in->n", system[k, k + 1 : d], solution[k + 1 :])
+    return is_positive

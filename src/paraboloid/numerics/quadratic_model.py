@@ -116,14 +116,14 @@ def gradient_map(z: Vector) -> Matrix:
 
 
 def vector_to_matrix(h: Vector, d: int) -> Matrix:
-    """Return the symmetric matrix H of its entries H_ij, i ≤ j.
+    """Return the symmetric matrix H of its entries H_ij, i ≤ j; of columns (q, n) the matrices (d, d, n).
 
     >>> import numpy as np
     >>> vector_to_matrix(np.array([1.0, 2.0, 3.0]), 2)
     array([[1., 2.],
            [2., 3.]])
     """
-    return h.take(_entries(d))
+    return h.take(_entries(d), 0)
 
 
 def matrix_to_vector(S: Matrix) -> Vector:
