@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
-from scipy.special import logsumexp
 
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import QuadraticFit, features, gradient_map, vector_to_matrix
@@ -117,7 +116,7 @@ def with_other_truths(
     least = np.log(RARE * n_kinds * (1 - PRIOR) / PRIOR)  # rarer than RARE, whatever the others are
     found = list(contrasts.discrepancies(places, sizes=SHIFTING, least=least))
     logs = np.array([one.log_bayes_factor for one in found]) + np.log(PRIOR / n_kinds)
-    total = logsumexp([*logs, np.log(1 - PRIOR)])
+    total = np.logaddexp.reduce([*logs, np.log(1 - PRIOR)])
     rng = np.random.default_rng([SEED, 1])
     quadratics = fit.theta, _root(covariance), features(places)
     losses, minimisers, chances = [truths.losses], [truths.minimisers], [truths.chances * (1 - PRIOR) / np.exp(total)]

@@ -31,7 +31,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import linalg
-from scipy.special import logsumexp
 
 from paraboloid.core import Evidence, Matrix, Vector
 from paraboloid.numerics.fit import QuadraticFit
@@ -261,7 +260,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit) -> LackOfFit:
     if n_contrasts < FEWEST or contrasts.square <= ROUNDING**2 * float(y @ y):
         return LackOfFit(0.0, n_contrasts, contrasts)  # or a quadratic fits all but exactly: what is left is rounding
     found = [one.log_bayes_factor for one in contrasts.discrepancies(np.zeros((0, points.shape[1])))]
-    likely = float(logsumexp(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
+    likely = float(np.logaddexp.reduce(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
     return LackOfFit(likely, n_contrasts, contrasts)
 
 
@@ -275,6 +274,8 @@ def _without_outliers(phi: Matrix, means: Vector, weights: Vector) -> Vector:
         left = np.maximum(1 - np.sum(Q**2, axis=1), 1e-9)
         residual = np.abs(y - Q @ (Q.T @ y)) / np.sqrt(left)
         scale = float(np.median(residual)) / 0.6745
+        if not residual.max() > FAR * scale:
+            break  # the next turns would find the same
         lowered = lowered / np.maximum(residual / (FAR * scale), 1.0) ** 2 if scale > 0 else lowered
     return lowered
 

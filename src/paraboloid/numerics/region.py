@@ -20,7 +20,7 @@ def project_onto_region(shape: Shape, points: Matrix) -> Matrix:
     """
     if shape is Shape.BOX:
         return np.clip(points, -1.0, 1.0)
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    norms = np.sqrt(np.add.reduce(points**2, axis=1, keepdims=True))
     projected: Matrix = points / np.maximum(norms, 1.0)
     return projected
 
