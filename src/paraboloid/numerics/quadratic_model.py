@@ -58,6 +58,13 @@ def _entries(d: int) -> Counts:
 
 
 @functools.cache
+def _upper_entries(d: int) -> tuple[Counts, Vector]:
+    """Return where the H_ij with i ≤ j are in a flat (d, d) matrix, and how often each occurs in it."""
+    i, j = upper_triangle(d)
+    return _constant(i * d + j), _constant(2 * _halves(d))
+
+
+@functools.cache
 def _slopes(d: int) -> tuple[Matrix, Counts, Counts]:
     """Return G(0), and where in its flat form z_j and z_i belong, in the order of vech H."""
     i, j = upper_triangle(d)
@@ -133,9 +140,8 @@ def matrix_to_vector(S: Matrix) -> Vector:
     >>> matrix_to_vector(np.array([[1.0, 2.0], [2.0, 3.0]]))
     array([1., 4., 3.])
     """
-    i, j = upper_triangle(S.shape[0])
-    vector: Vector = 2 * _halves(len(S)) * S[i, j]
-    return vector
+    places, times = _upper_entries(len(S))
+    return times * S.take(places)
 
 
 def trace_form(C: Matrix, S: Matrix) -> Matrix:
