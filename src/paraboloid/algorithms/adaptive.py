@@ -156,33 +156,37 @@ def adaptive(
 
 def _adaptive(c: Constants) -> Procedure:
     evidence = c.evidence
-    start = evidence.n_attempts
+    start, model, bound = evidence.n_attempts, _modelled(evidence, c), np.inf
     for k in range(c.rounds):
         taken = evidence.n_attempts - start
         is_last = k == c.rounds - 1 and c.budget < LARGEST_BUDGET
-        model = None if evidence.n_measurements == 0 else modelled(evidence, c.domain.shape, c.smooth)
-        n = c.budget - taken if is_last else _round_size(taken, c, k, model)
+        n = c.budget - taken if is_last else _round_size(taken, c, k, model, bound)
         points, repeats = _proposed(evidence, model, n, shape=c.domain.shape, seed=c.seed, smooth=c.smooth)
         experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
         y = yield from measure(experiment)
         evidence = evidence.with_measurements(c.domain.to_unit(experiment.points), y)
         taken = evidence.n_attempts - start
-        if c.eps is not None and taken > 2 * evidence.dimension + 1 and evidence.n_measurements:
-            bound = _regret_bound(evidence, c)
-            if bound <= c.eps:
-                return _concluded(evidence, c, Status.ACCURACY_REACHED)
+        model = _modelled(evidence, c)
+        if c.eps is not None and taken > 2 * evidence.dimension and model is not None:
+            bound = _bound_of(model, c)
+            if bound <= c.eps and taken > 2 * evidence.dimension + 1:
+                return _concluded(evidence, model, c, Status.ACCURACY_REACHED)
             if np.isinf(bound) and c.budget == LARGEST_BUDGET and taken > PATIENCE * n_terms(evidence.dimension):
-                return _concluded(evidence, c, Status.NO_BOUND)
+                return _concluded(evidence, model, c, Status.NO_BOUND)
         if taken >= c.budget:
             break
-    return _concluded(evidence, c, Status.BUDGET_SPENT)
+    return _concluded(evidence, model, c, Status.BUDGET_SPENT)
 
 
-def _concluded(evidence: Evidence, c: Constants, status: Status) -> Result:
-    return conclude(evidence, c.domain, confidence=c.confidence, status=status, smooth=c.smooth)
+def _modelled(evidence: Evidence, c: Constants) -> Model | None:
+    return None if evidence.n_measurements == 0 else modelled(evidence, c.domain.shape, c.smooth)
 
 
-def _round_size(taken: int, c: Constants, k: int, model: Model | None) -> int:
+def _concluded(evidence: Evidence, model: Model | None, c: Constants, status: Status) -> Result:
+    return conclude(evidence, c.domain, confidence=c.confidence, status=status, smooth=c.smooth, model=model)
+
+
+def _round_size(taken: int, c: Constants, k: int, model: Model | None, bound: float) -> int:
     """Return how many measurements round k takes."""
     left, d = c.budget - taken, c.domain.dimension
     if c.batch is not None:
@@ -191,12 +195,7 @@ def _round_size(taken: int, c: Constants, k: int, model: Model | None) -> int:
         if taken and model is not None and not model.is_plain:
             return even_round(taken, budget=c.budget, rounds=c.rounds - k)
         return round_size(taken, d=d, budget=c.budget, rounds=c.planned)
-    bound = np.inf if model is None or taken <= 2 * d else _bound_of(model, c)
     return min(left, round_size_for_accuracy(taken, d=d, eps=c.eps, bound=bound))
-
-
-def _regret_bound(evidence: Evidence, c: Constants) -> float:
-    return _bound_of(modelled(evidence, c.domain.shape, c.smooth), c)
 
 
 def _bound_of(model: Model, c: Constants) -> float:

@@ -46,8 +46,11 @@ def conclude(
     confidence: float = 0.95,
     status: Status = Status.BUDGET_SPENT,
     smooth: bool = True,
+    model: Model | None = None,
 ) -> Result:
     """Return the answer from all evidence, with its certificate; a pure function of its arguments.
+
+    ``model`` is what `modelled` says of this evidence, where that is known already.
 
     >>> from paraboloid.core import Box, Measurements
     >>> import numpy as np
@@ -58,7 +61,7 @@ def conclude(
     """
     if evidence.n_measurements == 0:
         raise UsageError("no measurement gave a value, so there is no answer. See why they failed, and try again.")
-    model = modelled(evidence, domain.shape, smooth)
+    model = modelled(evidence, domain.shape, smooth) if model is None else model
     if model.is_plain:
         return _with_bound(model, domain, confidence, status)
     return _without_bound(model, evidence, domain, confidence, status)

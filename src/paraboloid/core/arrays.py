@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from paraboloid.core.errors import UsageError
 
-__all__ = ["Counts", "Matrix", "Vector", "frozen_array"]
+__all__ = ["Counts", "Matrix", "Vector", "distinct_rows", "frozen_array"]
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 Matrix: TypeAlias = npt.NDArray[np.float64]
@@ -40,3 +40,21 @@ def frozen_array(name: str, given: npt.ArrayLike, n_axes: int) -> npt.NDArray[np
         raise UsageError(f"{name} holds a value that is not a finite number: {array}. Mend it at its source.")
     array.flags.writeable = False
     return array
+
+
+def distinct_rows(rows: Matrix) -> tuple[Matrix, Counts]:
+    """Return the distinct rows in lexical order, and which of them each row is.
+
+    What ``np.unique`` returns along an axis, which takes four times as long.
+
+    >>> import numpy as np
+    >>> distinct_rows(np.array([[2.0, 1.0], [0.0, 3.0], [2.0, 1.0]]))
+    (array([[0., 3.],
+           [2., 1.]]), array([1, 0, 1]))
+    """
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    is_new = np.concatenate([[True], np.any(ordered[1:] != ordered[:-1], axis=1)])[: len(rows)]
+    index = np.empty(len(rows), dtype=np.int64)
+    index[order] = np.cumsum(is_new) - 1
+    return ordered[is_new], index

@@ -8,11 +8,12 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Counts, Matrix, Shape, Vector
+from paraboloid.core.arrays import distinct_rows
 from paraboloid.design.closed_form import closed_form_design
 from paraboloid.design.criterion import regret_weight
 from paraboloid.design.solver import Climb, Criterion, ascend, refine_design
 from paraboloid.numerics import QuadraticFit, features, project_onto_region, random_points
-from paraboloid.numerics.fit import positive_inverse
+from paraboloid.numerics.positive import positive_inverse
 
 __all__ = ["merge", "next_batch", "pilot"]
 
@@ -118,7 +119,7 @@ def _large_batch(
 ) -> tuple[Matrix, Vector]:
     """Return points and weights of a nearly optimal design: the closed form, refined for the data already there."""
     closed, shares = _closed(fit, shape, 2 * len(W), rng)
-    eigenvalues, Q = linalg.eigh(W)
+    eigenvalues, Q = np.linalg.eigh(W)
     B = (Q * np.sqrt(np.maximum(eigenvalues, 0.0))).T[eigenvalues > 1e-12 * eigenvalues[-1]]
     information = fit.sigma2 * positive_inverse(fit.covariance)
     start = np.vstack([closed, points])
@@ -137,8 +138,8 @@ def merge(points: Matrix, repeats: Counts) -> tuple[Matrix, Counts]:
            [1.]]), array([2, 4]))
     """
     used = repeats > 0
-    distinct, index = np.unique(points[used] + 0.0, axis=0, return_inverse=True)
-    return distinct, np.bincount(index.ravel(), weights=repeats[used]).astype(np.int64)
+    distinct, index = distinct_rows(points[used] + 0.0)
+    return distinct, np.bincount(index, weights=repeats[used]).astype(np.int64)
 
 
 def _greedy(

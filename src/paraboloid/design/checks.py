@@ -116,12 +116,14 @@ def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: in
     K = free_inverse(fit, shape)
     chosen: list[int] = []
     for k in range(n):
-        left = np.diag(C) + known
-        moves = np.sum(G * (K @ G), axis=0) / left
-        shows = np.diag(C) / known
+        own = C.diagonal()
+        left = own + known
+        moves = np.einsum("im,im->m", G, K @ G) / left
+        shows = own / known
         best = int(np.argmax(favour * (moves if (first + k) % 2 == 0 and moves.max() > 0 else shows)))
         chosen.append(best)
         favour[best] = 0.0  # a place tells less each time, and another as much
-        G = G - np.outer(G[:, best], C[best]) / left[best]
-        C = C - np.outer(C[best], C[best]) / left[best]
+        told = C[best] / left[best]
+        G -= G[:, best, None] * told
+        C -= C[best, :, None] * told
     return places[chosen]

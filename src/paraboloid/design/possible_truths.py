@@ -9,16 +9,16 @@ A drawn truth that is not quadratic loses the larger of two: half gᵀH⁻¹g by
 recommended, and the height of that point above a measured place, or one on the way to it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
-from scipy.special import logsumexp
 
 from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.numerics import QuadraticFit, features, upper_triangle
+from paraboloid.numerics import QuadraticFit, features, gradient_map, vector_to_matrix
 from paraboloid.numerics.lack_of_fit import SIZES, Contrasts, Discrepancy
+from paraboloid.numerics.positive import solve_each
 
 __all__ = ["Truths", "quadratic_truths", "with_other_truths"]
 
@@ -51,26 +51,28 @@ class Truths:
 
     def bound(self, confidence: float) -> float:
         """Return the loss that is not exceeded with this chance."""
-        return float(_quantile(self.losses, self.chances, confidence))
+        return float(_quantiles(self.losses, self.chances, [confidence])[0])
 
     def interval(self, confidence: float) -> Matrix:
         """Return for each knob where the minimiser is with this chance, (d, 2), within the region."""
-        inside = np.clip(self.minimisers, -1.0, 1.0)
+        inside = np.clip(self.minimisers.T, -1.0, 1.0)
         tails = (1 - confidence) / 2, (1 + confidence) / 2
-        return np.array([[_quantile(knob, self.chances, tail) for tail in tails] for knob in inside.T])
+        return np.array([_quantiles(knob, self.chances, tails) for knob in inside])
 
 
-def _quantile(values: Vector, chances: Vector, level: float) -> float:
+def _quantiles(values: Vector, chances: Vector, levels: Sequence[float]) -> Vector:
     order = np.argsort(values)
     reached = np.cumsum(chances[order])
-    return float(values[order[min(int(np.searchsorted(reached, level * reached[-1])), len(order) - 1)]])
+    found = np.searchsorted(reached, np.multiply(levels, reached[-1]))
+    quantiles: Vector = values[order[np.minimum(found, len(order) - 1)]]
+    return quantiles
 
 
 def quadratic_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> Truths:
     """Return quadratics that the data allow.
 
     >>> import numpy as np
-    >>> from paraboloid.numerics import QuadraticFit, features, upper_triangle
+    >>> from paraboloid.numerics import QuadraticFit
     >>> fit = QuadraticFit(np.array([0.0, 0.0, 2.0]), 0.01 * np.eye(3), 1.0, 50.0, np.zeros(1))
     >>> quadratic_truths(fit, fit.covariance, Shape.BOX).losses.shape
     (4000,)
@@ -80,12 +82,9 @@ def quadratic_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> Tru
     p = fit.theta.size
     freedom = max(fit.freedom, 1.0)
     normal = rng.standard_normal((DRAWS, p - 1)) * np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))
-    drawn = fit.theta[1:] + normal @ _root(covariance[1:, 1:]).T  # the constant does not matter
-    i, j = upper_triangle(d)
-    H = np.zeros((DRAWS, d, d))
-    H[:, i, j] = drawn[:, d:]
-    H[:, j, i] = drawn[:, d:]
-    losses, away = _local_losses(H, drawn[:, :d] + H @ z, z, shape)
+    drawn = fit.theta[1:, None] + _root(covariance[1:, 1:]) @ normal.T  # the constant does not matter
+    H = vector_to_matrix(drawn[d:], d).transpose(2, 0, 1)
+    losses, away = _local_losses(H, (gradient_map(z)[:, 1:] @ drawn).T, z, shape)
     return Truths(losses, z - away, np.full(DRAWS, 1 / DRAWS))
 
 
@@ -98,10 +97,9 @@ def _root(covariance: Matrix) -> Matrix:
 def _local_losses(H: Matrix, gradient: Matrix, z: Vector, shape: Shape) -> tuple[Vector, Matrix]:
     """Return ½ gᵀH⁻¹g and the step H⁻¹g of each truth, infinite where it has no minimum."""
     H, gradient = _held_by_the_edge(H, gradient, z, shape)
-    has_minimum = _is_positive(H)
-    safe = np.where(has_minimum[:, None, None], H, np.eye(z.size))
-    step = np.linalg.solve(safe, gradient[:, :, None])[:, :, 0]
-    losses = np.where(has_minimum, np.sum(step * gradient, axis=1) / 2, np.inf)
+    step, has_minimum = solve_each(H, gradient)
+    losses = np.full(len(H), np.inf)
+    losses[has_minimum] = np.einsum("ni,ni->n", step[has_minimum], gradient[has_minimum]) / 2
     sign = np.where(np.arange(len(H)) % 2, 1.0, -1.0)[:, None]
     return losses, np.where(has_minimum[:, None], step, np.inf * sign)
 
@@ -118,7 +116,7 @@ def with_other_truths(
     least = np.log(RARE * n_kinds * (1 - PRIOR) / PRIOR)  # rarer than RARE, whatever the others are
     found = list(contrasts.discrepancies(places, sizes=SHIFTING, least=least))
     logs = np.array([one.log_bayes_factor for one in found]) + np.log(PRIOR / n_kinds)
-    total = logsumexp([*logs, np.log(1 - PRIOR)])
+    total = np.logaddexp.reduce([*logs, np.log(1 - PRIOR)])
     rng = np.random.default_rng([SEED, 1])
     quadratics = fit.theta, _root(covariance), features(places)
     losses, minimisers, chances = [truths.losses], [truths.minimisers], [truths.chances * (1 - PRIOR) / np.exp(total)]
@@ -176,23 +174,13 @@ def _derivatives(values: Matrix, d: int) -> tuple[Matrix, Matrix]:
     return (up - down) / (2 * STEP), H
 
 
-def _is_positive(H: Matrix) -> npt.NDArray[np.bool_]:
-    """Tell which of the matrices (n, d, d) are positive definite; those close to their mean need no eigenvalues."""
-    try:
-        whitener = np.linalg.inv(np.linalg.cholesky(H.mean(axis=0)))
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.eigvalsh(H)[:, 0] > 0)
-    apart = whitener @ H @ whitener.T - np.eye(H.shape[1])
-    positive: npt.NDArray[np.bool_] = np.sum(apart**2, axis=(1, 2)) < 1
-    positive[~positive] = np.linalg.eigvalsh(H[~positive])[:, 0] > 0
-    return positive
-
-
 def _held_by_the_edge(H: Matrix, gradient: Matrix, z: Vector, shape: Shape) -> tuple[Matrix, Matrix]:
     """Return Hessians and gradients without the directions in which the edge holds the minimiser of that truth."""
     d = z.size
     if shape is Shape.BOX:
         held = (np.abs(z) >= 1 - 1e-9) & (gradient * np.sign(z) < 0)
+        if not held.any():
+            return H, gradient
         gradient = np.where(held, 0.0, gradient)
         free = ~held
         return H * (free[:, :, None] & free[:, None, :]) + held[:, :, None] * np.eye(d), gradient

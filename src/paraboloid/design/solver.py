@@ -24,10 +24,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.numerics import features, project_onto_region, random_points, upper_triangle
+from paraboloid.core.arrays import distinct_rows
+from paraboloid.numerics import features, project_onto_region, random_points, vector_to_matrix
+from paraboloid.numerics.positive import factored
 
 __all__ = ["Criterion", "Design", "ascend", "refine_design", "solve_design"]
 
@@ -136,8 +137,8 @@ def refine_design(
 
 def distinct_points(points: Matrix, weights: Vector) -> tuple[Matrix, Vector]:
     """Return each point once, with the sum of its weights."""
-    distinct, index = np.unique(points + 0.0, axis=0, return_inverse=True)
-    return distinct, np.bincount(index.ravel(), weights=weights).astype(np.float64)
+    distinct, index = distinct_rows(points + 0.0)
+    return distinct, np.bincount(index, weights=weights).astype(np.float64)
 
 
 def _anywhere(shape: Shape, d: int, times: int, rng: np.random.Generator) -> Matrix:
@@ -156,15 +157,9 @@ class Criterion:
 
     def sensitivity(self, phi: Matrix, weights: Vector) -> tuple[Matrix, float]:
         """Return K = B M⁻¹ and F; the gain of weight at z is n|Kφ(z)|²."""
-        M = self.M0 + self.n * (phi.T * weights) @ phi
-        scale = 1 / np.sqrt(M.diagonal())  # unit diagonal: coefficients may differ by many orders of magnitude
-        scaled = scale[:, None] * M * scale
-        scaled.flat[:: len(scaled) + 1] += 1e-13
-        factor, failed = linalg.lapack.dpotrf(scaled.T, lower=1, overwrite_a=1)
-        if failed:
-            raise linalg.LinAlgError("the information matrix is not positive definite")
-        K = (scale[:, None] * linalg.lapack.dpotrs(factor, scale[:, None] * self.B.T, lower=1)[0]).T
-        return K, float(np.sum(K * self.B))
+        M = self.M0 + (phi.T * (self.n * weights)) @ phi
+        K = factored(M, ridge=1e-13).solve(self.B.T).T
+        return K, float(np.vdot(K, self.B))
 
     def settled(self, phi: Matrix, weights: Vector, steps: int) -> Vector:
         """Return the weights after some multiplicative steps; each lowers F."""
@@ -200,14 +195,15 @@ def ascend(shape: Shape, climb: Climb, points: Matrix, steps: int = ASCENT_STEPS
     height, r = climb(features(points))
     for _ in range(steps):
         gradient = _half_gradient(r, points)
-        length = np.linalg.norm(gradient, axis=1, keepdims=True)
-        moved = project_onto_region(shape, points + step[:, None] * gradient / np.maximum(length, 1e-300))
+        length = np.sqrt(np.add.reduce(gradient**2, axis=1))
+        moved = project_onto_region(shape, points + (step / np.maximum(length, 1e-300))[:, None] * gradient)
         reached, r_moved = climb(features(moved))
-        better = reached > height
-        points = np.where(better[:, None], moved, points)
-        r = np.where(better[:, None], r_moved, r)
-        height = np.where(better, reached, height)
-        step = np.where(better, step * 1.3, step / 3)
+        is_better = reached > height
+        better = is_better[:, None]
+        points = np.where(better, moved, points)
+        r = np.where(better, r_moved, r)
+        height = np.where(is_better, reached, height)
+        step *= np.where(is_better, 1.3, 1 / 3)
     return points, height
 
 
@@ -216,7 +212,7 @@ def squared_length(K: Matrix) -> Climb:
 
     def climb(phi: Matrix) -> tuple[Vector, Matrix]:
         image = phi @ K.T
-        return np.sum(image**2, axis=1), image @ K
+        return np.einsum("mi,mi->m", image, image), image @ K
 
     return climb
 
@@ -224,9 +220,5 @@ def squared_length(K: Matrix) -> Climb:
 def _half_gradient(r: Matrix, points: Matrix) -> Matrix:
     """Return ½∇ψ at each point from r = KᵀKφ: the gradient of r·φ(z), with r held fixed, is r_b + R z."""
     d = points.shape[1]
-    i, j = upper_triangle(d)
-    R = np.zeros((len(points), d, d))
-    R[:, i, j] = r[:, d + 1 :]
-    R[:, j, i] = r[:, d + 1 :]
-    gradient: Matrix = r[:, 1 : d + 1] + np.einsum("mij,mj->mi", R, points)
+    gradient: Matrix = r[:, 1 : d + 1] + np.einsum("ijm,mj->mi", vector_to_matrix(r.T[d + 1 :], d), points)
     return gradient

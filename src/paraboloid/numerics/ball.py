@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paraboloid.core import (
+    Matrix,
     UsageError,
     Vector,
     check_hessian,
@@ -26,7 +27,7 @@ from paraboloid.core import (
     frozen_array,
 )
 
-__all__ = ["minimise_on_ball", "project_onto_ball"]
+__all__ = ["lowest_on_ball", "minimise_on_ball", "project_onto_ball"]
 
 NEWTON_STEPS = 100
 """More than ever needed: Newton's method on 1/|v(μ)| takes about ten steps, bisection would halve 60 times."""
@@ -71,7 +72,16 @@ def minimise_on_ball(hessian: npt.ArrayLike, linear: npt.ArrayLike, *, radius: f
     """
     H = check_symmetric("hessian", hessian)
     b = _vector("linear", linear, H.shape[0])
-    r = check_positive("radius", radius)
+    return lowest_on_ball(H, b, check_positive("radius", radius))
+
+
+def lowest_on_ball(H: Matrix, b: Vector, r: float) -> Vector:
+    """Return what `minimise_on_ball` does, of a symmetric matrix and a vector that need no checks.
+
+    >>> import numpy as np
+    >>> lowest_on_ball(2 * np.eye(2), np.array([1.0, 0.0]), 1.0)
+    array([-0.5, 0. ])
+    """
     eigenvalues, Q = np.linalg.eigh(H)
     beta = Q.T @ b
     tiny = np.abs(eigenvalues).max() * eigenvalues.size * np.finfo(np.float64).eps

@@ -269,7 +269,7 @@ def _looks_worth(
     measured: Evidence, heights: Vector, squares: tuple[Vector, Vector], plain: tuple[float, float]
 ) -> bool:
     """Tell at first sight, by the heights of the plain fit, whether the noise may grow with the height."""
-    if all(_repeats_object(measured, heights, float(heights.max()) / lower) for lower in LOWER):
+    if _repeats_object(measured, heights, *[float(heights.max()) / lower for lower in LOWER]):
         return False
     is_low = heights < float(heights.max()) / DEEP
     if 2 * int(measured.counts[is_low].sum()) > measured.n_measurements:
@@ -284,15 +284,17 @@ def _finer(measured: Evidence, state: _State, height: float, shape: Shape) -> _S
     heights = _heights(state.fit, replace(measured, points=state.window.to_local(measured.points)))
     local = replace(measured, points=window.to_local(measured.points))
     limit, slope = np.ones(len(heights)), state.slope
+    fit: QuadraticFit | None = None
     for _ in range(TURNS):
         variance = height**2 + heights**2
         local = replace(local, precision=limit * local.counts / (slope * variance))
-        fit = fit_quadratic(local, shape)
+        fit = fit_quadratic(local, shape, near=fit)  # only the weights have changed
         heights = _heights(fit, local)
         likelihood, slope = _likelihood(height**2 + heights**2, *_squares(local, fit))
         apart = np.abs(local.means - features(local.points) @ fit.theta)
         error = np.sqrt(slope * (height**2 + heights**2) / local.counts)
         limit = np.minimum(1.0, FAR * error / np.maximum(apart, 1e-300))
+    assert fit is not None
     return _State(window, local, fit, height, likelihood, slope)
 
 
@@ -305,15 +307,21 @@ def _likelihood(variance: Vector, s: Vector, w: Vector) -> tuple[float, float]:
         tails = np.log1p(parts[::every] / (TAILS * sizes[:, None])) @ some * (total / float(some.sum()))
         return -(total * np.log(sizes) + level + (TAILS + 1) * tails)
 
-    mean = max(float(np.average(parts, weights=w)), SMALLEST)
+    mean = max(float(parts @ w) / total, SMALLEST)
     # One value of 10⁶ among normal ones makes the mean 10¹² times what most say; and most may lie on the fit exactly.
     least = max(min(1e-8 * mean, 0.01 * float(np.median(parts))), 1e-40 * mean)
-    sizes = np.geomspace(least, 10 * mean, SIZES)
+    sizes = _spaced(least, 10 * mean, SIZES)
     best = int(np.argmax(at(sizes, every=1 + len(parts) // MANY)))
-    sizes = np.geomspace(sizes[max(best - 1, 0)], sizes[min(best + 1, SIZES - 1)], FINE)
+    sizes = _spaced(float(sizes[max(best - 1, 0)]), float(sizes[min(best + 1, SIZES - 1)]), FINE)
     found = at(sizes)
     best = int(np.argmax(found))
     return float(found[best]), float(sizes[best]) * TAILS / (TAILS - 2)
+
+
+def _spaced(low: float, high: float, n: int) -> Vector:
+    """Return n numbers in equal proportions; NumPy's function for it takes as long as the likelihoods there."""
+    spaced: Vector = low * (high / low) ** (np.arange(n) / (n - 1))
+    return spaced
 
 
 def _sure_gain(best: _State, level: _State) -> float:
@@ -324,15 +332,18 @@ def _sure_gain(best: _State, level: _State) -> float:
     return float(gains.sum() - wild.sum())
 
 
-def _repeats_object(measured: Evidence, heights: Vector, level: float) -> bool:
-    """Tell whether the scatter of repeats denies what the misfit says, which may be another shape and no noise."""
+def _repeats_object(measured: Evidence, heights: Vector, *levels: float) -> bool:
+    """Tell whether the scatter of repeats denies what the misfit says, which may be another shape and no noise.
+
+    At every one of the levels: heights at which both parts of the noise would be equal.
+    """
     rows = np.flatnonzero(measured.counts > 1)
     if not rows.size or not measured.scatter[rows].max() > 0:
         return False
     freedom = measured.counts[rows] - 1.0
     squares = measured.scatter[rows] / freedom, freedom / 2
-    grown = level**2 + heights[rows] ** 2
-    return _likelihood(grown, *squares)[0] < _likelihood(np.ones(len(rows)), *squares)[0] - SURE
+    plain = _likelihood(np.ones(len(rows)), *squares)[0]
+    return all(_likelihood(level**2 + heights[rows] ** 2, *squares)[0] < plain - SURE for level in levels)
 
 
 def _shares(state: _State) -> tuple[Vector, npt.NDArray[np.bool_]]:

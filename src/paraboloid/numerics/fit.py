@@ -19,12 +19,14 @@ M, v                ``M``, ``v``            Σ n φφᵀ and Σ n φ ȳ over dis
 ==================  ======================  =====================================================
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.numerics.positive import Factor, factored
 from paraboloid.numerics.quadratic_model import (
     features,
     gradient_map,
@@ -35,7 +37,7 @@ from paraboloid.numerics.quadratic_model import (
 )
 from paraboloid.numerics.region import minimise_on_region
 
-__all__ = ["QuadraticFit", "fit_quadratic", "positive_inverse"]
+__all__ = ["QuadraticFit", "fit_quadratic"]
 
 NOISE_FLOOR = 1e-5  # one pseudo-measurement says that the noise variance is this part of the values' variance,
 NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
@@ -98,28 +100,110 @@ class QuadraticFit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Moments:
+    """Of weighted measurements: the sum of squared residuals is θᵀMθ - 2v·θ + yy."""
+
+    M: Matrix
+    v: Vector
+    yy: float
+
+    @classmethod
+    def of(cls, phi: Matrix, y: Vector, weights: Vector, scatter: float) -> "_Moments":
+        if not weights.any():
+            p = phi.shape[1]
+            return cls(np.zeros((p, p)), np.zeros(p), scatter)
+        weighted = phi.T * weights
+        return cls(weighted @ phi, weighted @ y, float(weights @ y**2) + scatter)
+
+    def squares(self, theta: Vector) -> float:
+        return float(theta @ (self.M @ theta - 2 * self.v)) + self.yy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
     """The data in standard units (mean 0, variance 1 of the values), and the strength of the prior.
 
     Measurements of unknown variance have weight 1/σ² each, those with a standard error 1/sem².
     """
 
-    unknown: tuple[Matrix, Vector, float]
-    known: tuple[Matrix, Vector, float]
+    unknown: _Moments
+    known: _Moments
     n_unknown: int
     n: int
     d: int
     nu: float
     floor: float
 
-    def weighed(self, sigma2: float) -> tuple[Matrix, Vector, float]:
-        """Return (M, v, yy) with every measurement weighed by its precision: rss is θᵀMθ - 2v·θ + yy."""
-        (M, v, yy), (M_known, v_known, yy_known) = self.unknown, self.known
-        return M / sigma2 + M_known, v / sigma2 + v_known, yy / sigma2 + yy_known
+    def objective(self, sigma2: float, r2: float) -> "_Objective":
+        """Return what is minimised for this noise and this spread of x₀."""
+        new, old = self.unknown, self.known
+        data = _Moments(new.M / sigma2 + old.M, new.v / sigma2 + old.v, new.yy / sigma2 + old.yy)
+        return _Objective(data, self.d, self.nu, r2)
 
 
-def fit_quadratic(evidence: Evidence, shape: Shape) -> QuadraticFit:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Coefficients, the objective there, and what its derivatives are made of."""
+
+    theta: Vector
+    value: float
+    slope: Vector
+    root: Matrix
+    trace: float
+    x0: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Objective:
+    """The penalised sum of squares, every measurement weighed by its precision.
+
+    A search evaluates it thousands of times: at few knobs the number of calls to NumPy is what counts.
+    """
+
+    data: _Moments
+    d: int
+    nu: float
+    r2: float
+
+    def at(self, theta: Vector) -> _Place | None:
+        """Return the objective at θ; None so near to the edge of H > 0 that no step could follow."""
+        d = self.d
+        H = vector_to_matrix(theta[d + 1 :], d)
+        root, failed = linalg.lapack.dpotrf(H, lower=1, clean=0)
+        pivots = root.diagonal().tolist()
+        if failed or not min(pivots) > SINGULAR * max(pivots):
+            return None
+        x0 = -linalg.lapack.dpotrs(root, theta[1 : d + 1], lower=1)[0]
+        trace = float(H.trace())
+        prior = self.nu / 2 * (d * math.log(trace / d) - 2 * sum(map(math.log, pivots)))
+        slope = self.data.M @ theta
+        slope -= self.data.v
+        squares = float(theta @ (slope - self.data.v)) + self.data.yy
+        value = squares / 2 + prior + float(x0 @ x0) / (2 * self.r2)
+        return _Place(theta, value, slope, root, trace, x0) if math.isfinite(value) else None
+
+    def derivatives(self, place: _Place) -> tuple[Vector, Matrix]:
+        """Return gradient and curvature (log tr majorised, Gauss-Newton for x₀)."""
+        d, one = self.d, np.eye(self.d)
+        C = linalg.lapack.dpotrs(place.root, one, lower=1)[0]
+        C = (C + C.T) / 2
+        gradient, curvature = place.slope.copy(), self.data.M.copy()
+        gradient[d + 1 :] += self.nu / 2 * matrix_to_vector(d / place.trace * one - C)
+        form = trace_form(C, C)
+        form *= self.nu / 2
+        curvature[d + 1 :, d + 1 :] += form
+        if math.isfinite(self.r2):
+            pull = C @ gradient_map(place.x0)
+            gradient -= place.x0 @ pull / self.r2
+            curvature += pull.T @ pull / self.r2
+        return gradient, curvature
+
+
+def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = None) -> QuadraticFit:
     """Return the quadratic that explains the evidence best, its covariance and its minimiser on the region.
+
+    ``near`` is a fit of about the same evidence in the same coordinates: where data are many there is one minimum, and
+    it is reached from there in fewer steps.
 
     >>> import numpy as np
     >>> from paraboloid.core import Measurements
@@ -138,19 +222,24 @@ def fit_quadratic(evidence: Evidence, shape: Shape) -> QuadraticFit:
     y = (means - shift) / scale
     phi = features(evidence.points[measured])
     is_known = precision > 0
+    free = np.where(is_known, 0.0, counts)  # how many measurements of unknown variance
+    unknown = _Moments.of(phi, y, free, float(scatter[~is_known].sum()) / scale**2)
     problem = _Problem(
-        _moments(phi, y, np.where(is_known, 0, counts), float(scatter[~is_known].sum()) / scale**2),
-        _moments(phi, y, precision * scale**2, 0.0),
-        int(counts[~is_known].sum()),
+        unknown,
+        _Moments.of(phi, y, precision * scale**2, 0.0),
+        int(free.sum()),
         n,
         d,
         nu=(d + 1) / 2,
-        floor=_noise_floor(
-            phi[~is_known], y[~is_known], counts[~is_known].astype(np.float64), scatter[~is_known] / scale**2
-        ),
+        floor=_noise_floor(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2),
     )
     r0 = 1 / (d + 2) if shape is Shape.BALL else 0.2
-    found = min((_fit_from(problem, start, r0) for start in _starts(problem)), key=lambda fit: fit.objective)
+    if near is not None and n > ONE_START * phi.shape[1]:
+        begin = near.theta / scale
+        begin[0] -= shift / scale
+        found = _settled(problem, begin, r0)
+    else:
+        found = _best_fit(problem, r0)
     sigma2 = found.sigma2 * scale**2 if problem.n_unknown else float(counts.sum() / precision.sum())
     theta = found.theta * scale
     theta[0] += shift
@@ -163,7 +252,7 @@ def fit_quadratic(evidence: Evidence, shape: Shape) -> QuadraticFit:
     )
 
 
-def _noise_floor(phi: Matrix, y: Vector, counts: Vector, scatter: Vector) -> float:
+def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scatter: float) -> float:
     """Return what the pseudo-measurement says of the noise variance, in standard units.
 
     Below p measurements the model fits them all and nothing is known of the noise: then it is the stated part of the
@@ -173,17 +262,17 @@ def _noise_floor(phi: Matrix, y: Vector, counts: Vector, scatter: Vector) -> flo
     n, p = int(counts.sum()), phi.shape[1]
     if n < p + 2:
         return NOISE_FLOOR
-    theta, rank = _least_squares(phi, y, counts)
-    left_over = float(counts @ (y - phi @ theta) ** 2 + scatter.sum()) / max(n - rank, 1)
+    theta, rank = _least_squares(unknown, phi, y, counts)
+    left_over = float(counts @ (y - phi @ theta) ** 2 + scatter) / max(n - rank, 1)
     return max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
 
 
-def _least_squares(phi: Matrix, y: Vector, counts: Vector) -> tuple[Vector, int]:
+def _least_squares(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector) -> tuple[Vector, int]:
     """Return the weighted least-squares coefficients and the rank of the problem."""
     p = phi.shape[1]
-    if len(phi) > ONE_START * p:  # the normal equations are ten times faster, and well determined by then
+    if np.count_nonzero(counts) > ONE_START * p:  # the normal equations are ten times faster, and well determined then
         try:
-            return _solve((phi.T * counts) @ phi, phi.T @ (counts * y)), p
+            return factored(unknown.M).solve(unknown.v), p
         except linalg.LinAlgError:
             pass
     root = np.sqrt(counts)
@@ -191,19 +280,14 @@ def _least_squares(phi: Matrix, y: Vector, counts: Vector) -> tuple[Vector, int]
     return theta.astype(np.float64), int(rank)
 
 
-def _moments(phi: Matrix, y: Vector, weights: Vector, scatter: float) -> tuple[Matrix, Vector, float]:
-    weighted = phi.T * weights
-    return weighted @ phi, weighted @ y, float(weights @ y**2) + scatter
-
-
 def _starts(problem: _Problem) -> list[Vector]:
     """Return least squares with its negative curvature turned up and, while data are few, a bowl in the middle."""
-    d, p = problem.d, problem.unknown[1].size
+    d, p = problem.d, problem.unknown.v.size
     bowl = np.zeros(p)
     bowl[d + 1 :] = np.eye(d)[upper_triangle(d)]
-    M, v, _ = problem.weighed(1.0)
-    ridge = 1e-6 * np.trace(M) / p
-    least_squares = _solve(M + ridge * np.eye(p), v)
+    M, v = problem.unknown.M + problem.known.M, problem.unknown.v + problem.known.v
+    M.flat[:: p + 1] += 1e-6 * M.trace() / p
+    least_squares = factored(M).solve(v)
     eigenvalues, Q = np.linalg.eigh(vector_to_matrix(least_squares[d + 1 :], d))
     floor = 1e-3 * max(float(np.abs(eigenvalues).max()), 1e-3)
     H = (Q * np.maximum(np.abs(eigenvalues), floor)) @ Q.T
@@ -215,130 +299,78 @@ def _starts(problem: _Problem) -> list[Vector]:
 class _Found:
     """Where one start has led, in standard units."""
 
-    objective: float
     theta: Vector
     covariance: Matrix
     sigma2: float
+    r2: float
     used: float
 
 
+def _best_fit(problem: _Problem, r0: float) -> _Found:
+    """Return the best of what all starts lead to."""
+    found = [_fit_from(problem, start, r0) for start in _starts(problem)]
+    return found[0] if len(found) == 1 else min(found, key=lambda one: _total(problem, one))
+
+
+def _total(problem: _Problem, found: _Found) -> float:
+    """Return the objective with what the noise adds to it: fits of different noise are compared by that."""
+    sigma2 = found.sigma2
+    place = problem.objective(sigma2, found.r2).at(found.theta)
+    weight = problem.n_unknown + NOISE_WEIGHT
+    noise = weight / 2 * math.log(sigma2) + NOISE_WEIGHT * problem.floor / (2 * sigma2)
+    return np.inf if place is None else place.value + noise
+
+
 def _fit_from(problem: _Problem, theta: Vector, r0: float) -> _Found:
-    """Return what one start leads to: Newton for θ, in turn with the noise and the spread of x₀."""
-    sigma2, r2 = problem.floor, r0
-    d = problem.d
-    theta = _newton(problem, theta, sigma2, np.inf)
+    """Return what one start leads to, which may be far from the minimum."""
+    return _settled(problem, _newton(problem.objective(problem.floor, np.inf), theta)[0].theta, r0)
+
+
+def _settled(problem: _Problem, theta: Vector, r0: float) -> _Found:
+    """Return what a start near the minimum leads to: Newton for θ, in turn with the noise and the spread of x₀."""
+    sigma2, r2, d = problem.floor, r0, problem.d
     for step in range(NOISE_STEPS):
-        theta = _newton(problem, theta, sigma2, r2)
-        _, curvature, x0 = _derivatives(problem, theta, sigma2, r2)
-        covariance = positive_inverse(curvature)
-        following = _noise_variance(problem, theta, covariance, sigma2)
+        place, factor = _newton(problem.objective(sigma2, r2), theta)
+        theta, covariance = place.theta, factor.inverse()
+        used = float(np.vdot(covariance, problem.unknown.M))
+        following = _noise_variance(problem, theta, used / sigma2)
         # Heavy-tailed prior of x₀ (Student by reweighting): a minimum far outside is not pulled in.
-        r2 = min(LARGEST_R2, (d * r0 + float(x0 @ x0)) / (2 * d))
-        settled = abs(np.log(following / sigma2)) < 0.02
+        r2 = min(LARGEST_R2, (d * r0 + float(place.x0 @ place.x0)) / (2 * d))
+        settled = abs(math.log(following / sigma2)) < 0.02
         sigma2 = following
         if settled and step > 0:
             break
-    weight = problem.n_unknown + NOISE_WEIGHT
-    noise = weight / 2 * float(np.log(sigma2)) + NOISE_WEIGHT * problem.floor / (2 * sigma2)
-    used = float(np.sum(covariance * problem.weighed(sigma2)[0]))
-    return _Found(_objective(problem, theta, sigma2, r2) + noise, theta, covariance, sigma2, used)
+    return _Found(theta, covariance, sigma2, r2, used / sigma2 + float(np.vdot(covariance, problem.known.M)))
 
 
-def _noise_variance(problem: _Problem, theta: Vector, covariance: Matrix, sigma2: float) -> float:
+def _noise_variance(problem: _Problem, theta: Vector, used: float) -> float:
     """Return σ² from the residuals of measurements whose variance is unknown; the floor keeps it above zero."""
-    M, v, yy = problem.unknown
-    rss = max(float(theta @ M @ theta - 2 * v @ theta + yy), 0.0)
-    used = float(np.sum(covariance * M)) / sigma2
+    rss = max(problem.unknown.squares(theta), 0.0)
     return (rss + NOISE_WEIGHT * problem.floor) / max(problem.n_unknown - used + NOISE_WEIGHT, 0.5)
 
 
-def _objective(problem: _Problem, theta: Vector, sigma2: float, r2: float) -> float:
-    d = problem.d
-    H = vector_to_matrix(theta[d + 1 :], d)
-    try:
-        root = np.linalg.cholesky(H)
-    except np.linalg.LinAlgError:
-        return np.inf
-    if float(root.diagonal().min()) <= SINGULAR * float(root.diagonal().max()):
-        return np.inf  # a step that ends so near to the edge of H > 0 cannot be followed by another
-    x0 = -linalg.lapack.dpotrs(root, theta[1 : d + 1], lower=1)[0]
-    log_det = 2 * float(np.sum(np.log(np.diag(root))))
-    prior = problem.nu / 2 * (d * np.log(np.trace(H) / d) - log_det)
-    M, v, yy = problem.weighed(sigma2)
-    return float((theta @ M @ theta - 2 * v @ theta + yy) / 2 + prior + x0 @ x0 / (2 * r2))
-
-
-def _derivatives(problem: _Problem, theta: Vector, sigma2: float, r2: float) -> tuple[Vector, Matrix, Vector]:
-    """Return gradient, curvature (log tr majorised, Gauss-Newton for x₀) and x₀."""
-    d = problem.d
-    H = vector_to_matrix(theta[d + 1 :], d)
-    try:
-        C = np.linalg.inv(H)
-    except np.linalg.LinAlgError:  # positive by less than rounding
-        C = positive_inverse(H)
-    C = (C + C.T) / 2
-    x0 = -C @ theta[1 : d + 1]
-    M, v, _ = problem.weighed(sigma2)
-    gradient = M @ theta - v
-    gradient[d + 1 :] += problem.nu / 2 * matrix_to_vector(d / np.trace(H) * np.eye(d) - C)
-    curvature = M
-    curvature[d + 1 :, d + 1 :] += problem.nu / 2 * trace_form(C, C)
-    if np.isfinite(r2):
-        CG = C @ gradient_map(x0)
-        gradient -= CG.T @ x0 / r2
-        curvature = curvature + CG.T @ CG / r2
-    return gradient, curvature, x0
-
-
-def _newton(problem: _Problem, theta: Vector, sigma2: float, r2: float) -> Vector:
-    """Return the minimiser of the objective for this noise, by Newton steps that keep H > 0."""
-    value = _objective(problem, theta, sigma2, r2)
+def _newton(objective: _Objective, theta: Vector) -> tuple[_Place, Factor]:
+    """Return the minimiser, by Newton steps that keep H > 0, and the factor of the curvature there."""
+    place = objective.at(theta)
+    assert place is not None  # starts have eigenvalues well above zero, and so has what was reached before
     for _ in range(NEWTON_STEPS):
-        gradient, curvature, _ = _derivatives(problem, theta, sigma2, r2)
-        step = -_solve(curvature, gradient)
+        gradient, curvature = objective.derivatives(place)
+        factor = factored(curvature)
+        step = -factor.solve(gradient)
         decrease = -float(gradient @ step)
-        if decrease < 1e-6:
-            break
-        length = 1.0
-        while length > 1e-8:
-            moved = theta + length * step
-            reached = _objective(problem, moved, sigma2, r2)
-            if np.isfinite(reached) and reached <= value - 0.1 * length * decrease:
-                break
-            length /= 3 if not np.isfinite(reached) else 2
-        else:
-            break
-        theta, value = moved, reached
-    return theta
+        moved = None if decrease < 1e-6 else _lower(objective, place, step, decrease)
+        if moved is None:
+            return place, factor
+        place = moved
+    return place, factored(objective.derivatives(place)[1])
 
 
-def _scaled_factor(curvature: Matrix) -> tuple[Matrix, Vector]:
-    """Return the lower Cholesky factor of the curvature scaled to unit diagonal: its entries span many orders.
-
-    By LAPACK itself: a search factors thousands of small matrices, and SciPy's checks would take longer than the work.
-    """
-    scale = 1 / np.sqrt(np.maximum(curvature.diagonal(), 1e-300))  # zero where nothing was measured yet
-    scaled = scale[:, None] * curvature * scale
-    scaled.flat[:: len(scaled) + 1] += 1e-12
-    factor, failed = linalg.lapack.dpotrf(scaled.T, lower=1, overwrite_a=1)
-    if failed:
-        raise linalg.LinAlgError("the curvature is not positive definite")
-    return factor, scale
-
-
-def _solve(curvature: Matrix, gradient: Vector) -> Vector:
-    factor, scale = _scaled_factor(curvature)
-    solution: Vector = scale * linalg.lapack.dpotrs(factor, scale * gradient, lower=1)[0]
-    return solution
-
-
-def positive_inverse(curvature: Matrix) -> Matrix:
-    """Return the inverse of a positive definite matrix whose diagonal may span many orders of magnitude.
-
-    >>> import numpy as np
-    >>> positive_inverse(np.diag([1e-30, 1.0])).diagonal().round(3)
-    array([1.e+30, 1.e+00])
-    """
-    factor, scale = _scaled_factor(curvature)
-    inverse: Matrix = scale[:, None] * linalg.lapack.dpotrs(factor, np.diag(scale), lower=1)[0]
-    return (inverse + inverse.T) / 2
+def _lower(objective: _Objective, place: _Place, step: Vector, decrease: float) -> _Place | None:
+    """Return a place along the step that is lower by a part of what was expected, or None."""
+    length = 1.0
+    while length > 1e-8:
+        moved = objective.at(place.theta + length * step)
+        if moved is not None and moved.value <= place.value - 0.1 * length * decrease:
+            return moved
+        length /= 3 if moved is None else 2
+    return None

@@ -26,12 +26,12 @@ D                   ``effect``              what the discrepancy adds to the fit
 ==================  ======================  =========================================================
 """
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import linalg
-from scipy.special import logsumexp
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit
@@ -157,19 +157,20 @@ class Contrasts:
         (32, (3,))
         """
         d, unit = self.points.shape[1], np.sqrt(np.median(self.weights))
-        square = squared_distances(self.points, self.points)
         away, far = (np.sum((z - self.centre) ** 2, axis=1) for z in (self.points, places))
-        shape = features(places)
+        shape, between = features(places), squared_distances(places, places)
         for length in lengths:
             l2 = length**2 * d
-            C, pivots = _low_rank(np.exp(-square / (2 * l2)), RANK, NEGLIGIBLE)
-            near = np.exp(-squared_distances(places, self.points[pivots]) / (2 * l2))
-            B = linalg.solve_triangular(C[pivots], near.T, lower=True, check_finite=False).T
-            beyond = np.exp(-squared_distances(places, places) / (2 * l2)) - B @ B.T
-            unseen, _ = _low_rank(beyond, len(places), UNSEEN) if len(places) else (B, pivots)
+            C, pivots = _smooth_root(self, l2)
+            B: Matrix = np.zeros((0, len(pivots)))
+            unseen = B
+            if len(places):
+                near = _bells(squared_distances(places, self.points[pivots]), l2)
+                B = linalg.blas.dtrsm(1.0, C[pivots], near.T, lower=1).T
+                unseen, _ = _low_rank(_bells(between, l2) - B @ B.T, len(places), UNSEEN)
             for growth in growths:
                 a, b = (1 + away / l2) ** growth, (1 + far / l2) ** growth
-                typical = np.median(a) * unit
+                typical = _middle(a) * unit
                 U = (a * np.sqrt(self.weights) / typical)[:, None] * C
                 pull = self.Q.T @ U
                 U -= self.Q @ pull
@@ -203,22 +204,22 @@ class Contrasts:
 
         UᵀU and Uᵀu are enough, by Woodbury's identity.
         """
-        gram, Uu, uu = U.T @ U, self.left @ U, float(self.left @ self.left)
+        gram, Uu, uu, square = U.T @ U, self.left @ U, float(self.left @ self.left), self.square
         for size in sizes:
             K = size * gram
-            K[np.diag_indices_from(K)] += 1.0
-            root, failed = linalg.lapack.dpotrf(K, lower=1, overwrite_a=1)
+            K.flat[:: len(K) + 1] += 1.0
+            root, failed = linalg.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
             if failed:  # weights of too many orders of magnitude for this size: it says nothing
                 yield Discrepancy(-np.inf, np.zeros(len(effect)), np.zeros((len(effect), 1)), self.freedom)
                 continue
             explained = linalg.blas.dtrsv(root, Uu, lower=1)
             rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + self.scatter
-            change = self.freedom / 2 * np.log(rest / self.square) if self.square > 0 else 0.0
-            log_bayes_factor = float(-np.sum(np.log(np.diag(root))) - change)
+            change = self.freedom / 2 * np.log(rest / square) if square > 0 else 0.0
+            log_bayes_factor = float(-np.sum(np.log(root.diagonal())) - change)
             if not len(effect) or log_bayes_factor < least:
                 yield Discrepancy(log_bayes_factor, np.zeros(0), np.zeros((0, 1)), self.freedom)
                 continue
-            D = np.sqrt(size) * linalg.solve_triangular(root, effect.T, lower=True, check_finite=False).T
+            D = linalg.blas.dtrsm(np.sqrt(size), root, effect.T, lower=1).T
             sigma = np.sqrt(rest / max(self.freedom, 1.0))
             both = sigma * np.hstack([D, np.sqrt(size) * unseen])
             yield Discrepancy(log_bayes_factor, np.sqrt(size) * D @ explained, both, self.freedom)
@@ -289,7 +290,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFi
     if n_contrasts < FEWEST or contrasts.square <= ROUNDING**2 * float(y @ y):
         return LackOfFit(0.0, n_contrasts, contrasts)  # or a quadratic fits all but exactly: what is left is rounding
     found = [one.log_bayes_factor for one in contrasts.discrepancies(np.zeros((0, points.shape[1])))]
-    likely = float(logsumexp(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
+    likely = float(np.logaddexp.reduce(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
     return LackOfFit(likely, n_contrasts, contrasts)
 
 
@@ -303,6 +304,8 @@ def _without_outliers(phi: Matrix, means: Vector, weights: Vector) -> Vector:
         left = np.maximum(1 - np.sum(Q**2, axis=1), 1e-9)
         residual = np.abs(y - Q @ (Q.T @ y)) / np.sqrt(left)
         scale = float(np.median(residual)) / 0.6745
+        if not residual.max() > FAR * scale:
+            break  # the next turns would find the same
         lowered = lowered / np.maximum(residual / (FAR * scale), 1.0) ** 2 if scale > 0 else lowered
     return lowered
 
@@ -315,10 +318,34 @@ def _looked_at(evidence: Evidence) -> Rows:
     return np.sort(measured[np.argsort(-evidence.counts[measured], kind="stable")[:MOST]])
 
 
+@functools.lru_cache(maxsize=len(LENGTHS))
+def _smooth_root(contrasts: Contrasts, l2: float) -> tuple[Matrix, Rows]:
+    """Return a root of the discrepancy's covariance at the points: verdict, checks and bound ask for the same ones."""
+    return _low_rank(_bells(_between(contrasts), l2), RANK, NEGLIGIBLE)
+
+
+@functools.lru_cache(maxsize=1)
+def _between(contrasts: Contrasts) -> Matrix:
+    return squared_distances(contrasts.points, contrasts.points)
+
+
+def _middle(values: Vector) -> float:
+    """Return the median; NumPy's checks take ten times as long as finding it."""
+    ordered = np.sort(values)
+    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
+def _bells(square: Matrix, l2: float) -> Matrix:
+    """Return exp(-|x_i - y_j|²/2l²) of squared distances."""
+    power = square / (-2 * l2)
+    return np.exp(power, out=power)
+
+
 def _low_rank(R: Matrix, most: int, tolerance: float) -> tuple[Matrix, Rows]:
     """Return C with C Cᵀ = R, or the first so many columns of it: R in what the pivots span, a prior as good."""
     factor, pivots, rank, _ = linalg.lapack.dpstrf(R, tol=tolerance, lower=1)
-    columns = np.tril(factor[:, : min(rank, most)])
+    columns = factor[:, : min(rank, most)]
+    columns[: columns.shape[1]] = np.tril(columns[: columns.shape[1]])
     C: Matrix = np.empty(columns.shape)
     C[pivots - 1] = columns
     return C, pivots[: columns.shape[1]] - 1

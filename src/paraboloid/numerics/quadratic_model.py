@@ -11,6 +11,7 @@ E_a                                         basis matrices of symmetric H: E_ii 
 """
 
 import functools
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ __all__ = [
     "vector_to_matrix",
 ]
 
+Array = TypeVar("Array", Vector, Matrix, Counts)
+
 
 @functools.cache
 def upper_triangle(d: int) -> tuple[Counts, Counts]:
@@ -35,8 +38,44 @@ def upper_triangle(d: int) -> tuple[Counts, Counts]:
     (array([0, 0, 1]), array([0, 1, 1]))
     """
     i, j = np.triu_indices(d)
-    i.flags.writeable = j.flags.writeable = False
-    return i, j
+    return _constant(i), _constant(j)
+
+
+@functools.cache
+def _halves(d: int) -> Vector:
+    """Return ½ where i = j and 1 elsewhere, in the order of vech H."""
+    i, j = upper_triangle(d)
+    return _constant(np.where(i == j, 0.5, 1.0))
+
+
+@functools.cache
+def _entries(d: int) -> Counts:
+    """Return which entry of vech H each H_ij is, shape (d, d)."""
+    i, j = upper_triangle(d)
+    entries = np.zeros((d, d), dtype=np.int64)
+    entries[i, j] = entries[j, i] = np.arange(i.size)
+    return _constant(entries)
+
+
+@functools.cache
+def _upper_entries(d: int) -> tuple[Counts, Vector]:
+    """Return where the H_ij with i ≤ j are in a flat (d, d) matrix, and how often each occurs in it."""
+    i, j = upper_triangle(d)
+    return _constant(i * d + j), _constant(2 * _halves(d))
+
+
+@functools.cache
+def _slopes(d: int) -> tuple[Matrix, Counts, Counts]:
+    """Return G(0), and where in its flat form z_j and z_i belong, in the order of vech H."""
+    i, j = upper_triangle(d)
+    p = n_terms(d)
+    columns = d + 1 + np.arange(i.size)
+    return _constant(np.eye(d, p, 1)), _constant(i * p + columns), _constant(j * p + columns)
+
+
+def _constant(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
 
 
 def n_terms(d: int) -> int:
@@ -57,11 +96,14 @@ def features(points: Matrix) -> Matrix:
     """
     m, d = points.shape
     i, j = upper_triangle(d)
-    phi = np.empty((m, n_terms(d)))
-    phi[:, 0] = 1.0
-    phi[:, 1 : d + 1] = points
-    np.multiply(points[:, i] * points[:, j], np.where(i == j, 0.5, 1.0), out=phi[:, d + 1 :])
-    return phi
+    phi = np.empty((n_terms(d), m))  # coefficient by coefficient: rows are taken faster than columns
+    z, products = phi[1 : d + 1], phi[d + 1 :]
+    phi[0] = 1.0
+    z[:] = points.T
+    z.take(i, 0, products, "clip")  # in place and without a buffer: large arrays cost most when they are new
+    products *= z.take(j, 0)
+    products *= _halves(d)[:, None]
+    return phi.T
 
 
 def gradient_map(z: Vector) -> Matrix:
@@ -71,29 +113,24 @@ def gradient_map(z: Vector) -> Matrix:
     >>> gradient_map(np.array([2.0, 3.0])) @ np.array([9.0, 0.1, 0.2, 1.0, 0.0, 4.0])  # b + Hz
     array([ 2.1, 12.2])
     """
-    d = z.size
-    i, j = upper_triangle(d)
-    G = np.zeros((d, n_terms(d)))
-    G[:, 1 : d + 1] = np.eye(d)
-    columns = d + 1 + np.arange(i.size)
-    G[i, columns] = z[j]
-    G[j, columns] = z[i]
+    i, j = upper_triangle(z.size)
+    at_centre, first, second = _slopes(z.size)
+    G = at_centre.copy()
+    flat = G.reshape(-1)
+    flat[first] = z.take(j)
+    flat[second] = z.take(i)
     return G
 
 
 def vector_to_matrix(h: Vector, d: int) -> Matrix:
-    """Return the symmetric matrix H of its entries H_ij, i ≤ j.
+    """Return the symmetric matrix H of its entries H_ij, i ≤ j; of columns (q, n) the matrices (d, d, n).
 
     >>> import numpy as np
     >>> vector_to_matrix(np.array([1.0, 2.0, 3.0]), 2)
     array([[1., 2.],
            [2., 3.]])
     """
-    i, j = upper_triangle(d)
-    H = np.zeros((d, d))
-    H[i, j] = h
-    H[j, i] = h
-    return H
+    return h.take(_entries(d), 0)
 
 
 def matrix_to_vector(S: Matrix) -> Vector:
@@ -103,8 +140,8 @@ def matrix_to_vector(S: Matrix) -> Vector:
     >>> matrix_to_vector(np.array([[1.0, 2.0], [2.0, 3.0]]))
     array([1., 4., 3.])
     """
-    i, j = upper_triangle(S.shape[0])
-    return np.where(i == j, 1.0, 2.0) * S[i, j]
+    places, times = _upper_entries(len(S))
+    return times * S.take(places)
 
 
 def trace_form(C: Matrix, S: Matrix) -> Matrix:
@@ -115,16 +152,19 @@ def trace_form(C: Matrix, S: Matrix) -> Matrix:
     array([1., 2., 1.])
     """
     i, j = upper_triangle(C.shape[0])
-    half = np.where(i == j, 0.5, 1.0)
+    half = _halves(C.shape[0])
     # tr(C e_i e_jᵀ S e_k e_lᵀ) = C_li S_jk, over the two orders of each pair; a diagonal pair counts once.
-    C_i, C_j = C[:, i], C[:, j]
+    C_i, C_j = C.take(i, 1), C.take(j, 1)
     if C is S:  # most of a fit's time is spent here
-        across = C_j[i]
-        total = 2 * (C_i[i] * C_j[j] + across * across.T)
+        across = C_j.take(i, 0)
+        total = C_i.take(i, 0)
+        total *= C_j.take(j, 0)
+        total += across * across.T
+        total *= 2 * half
     else:
         S_i, S_j = S[:, i], S[:, j]
         total = C_i[i] * S_j[j] + C_j[i] * S_i[j] + C_i[j] * S_j[i] + C_j[j] * S_i[i]
+        total *= half
     total *= half[:, None]
-    total *= half
     form: Matrix = total if C is S else (total + total.T) / 2
     return form

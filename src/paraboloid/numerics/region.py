@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.numerics.ball import minimise_on_ball
+from paraboloid.numerics.ball import lowest_on_ball
 
 __all__ = ["minimise_on_region", "project_onto_region", "random_points"]
 
@@ -20,7 +20,7 @@ def project_onto_region(shape: Shape, points: Matrix) -> Matrix:
     """
     if shape is Shape.BOX:
         return np.clip(points, -1.0, 1.0)
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    norms = np.sqrt(np.add.reduce(points**2, axis=1, keepdims=True))
     projected: Matrix = points / np.maximum(norms, 1.0)
     return projected
 
@@ -50,7 +50,7 @@ def minimise_on_region(shape: Shape, hessian: Matrix, linear: Vector) -> Vector:
     array([ 1. , -0.5])
     """
     if shape is Shape.BALL:
-        return minimise_on_ball(hessian, linear)
+        return lowest_on_ball(hessian, linear, 1.0)
     root = linalg.cholesky(hessian)  # upper: H = rootᵀ root
     inside = -linalg.cho_solve((root, False), linear)  # whatever its condition: the fit has seen to that
     if np.abs(inside).max() <= 1:

@@ -31,6 +31,7 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.numerics.positive import factored
 from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
 from paraboloid.numerics.region import minimise_on_region
 
@@ -103,12 +104,7 @@ class _Values:
         weight = np.bincount(self.row, weights=self.count * weights, minlength=len(self.phi))
         total = np.bincount(self.row, weights=self.count * weights * self.y, minlength=len(self.phi))
         M = (self.phi.T * weight) @ self.phi
-        scale = 1 / np.sqrt(np.maximum(np.diag(M), 1e-300))
-        scaled = scale[:, None] * M * scale
-        scaled[np.diag_indices_from(scaled)] += 1e-13
-        factor = linalg.cho_factor(scaled, check_finite=False)
-        solution: Vector = scale * linalg.cho_solve(factor, scale * (self.phi.T @ total), check_finite=False)
-        return solution
+        return factored(M, ridge=1e-13).solve(self.phi.T @ total)
 
 
 def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
@@ -188,12 +184,10 @@ def _single_values(evidence: Evidence) -> _Values | None:
         return None
     phi = features(evidence.points)
     M = (phi.T * evidence.counts) @ phi
-    scale = 1 / np.sqrt(np.maximum(np.diag(M), 1e-300))
     try:
-        factor = linalg.cho_factor(scale[:, None] * M * scale - 1e-12 * np.eye(p), check_finite=False)
+        inverse = factored(M, ridge=-1e-12).inverse()
     except linalg.LinAlgError:  # some coefficient is not determined yet
         return None
-    inverse = scale[:, None] * linalg.cho_solve(factor, np.diag(scale), check_finite=False)
     y = sample.values - float(np.median(sample.values))  # a common offset must not cost digits
     middle = float(np.median(np.abs(y)))
     unit = 2.0 ** np.floor(np.log2(middle)) if middle > 0 else 1.0  # a power of two, so that units change no bit
@@ -252,6 +246,9 @@ def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
 
 
 def _median(sizes: Vector, count: Vector) -> float:
+    if (count == 1.0).all():  # nearly always, and many times in a fit
+        middle = (len(sizes) - 1) // 2
+        return float(np.partition(sizes, middle)[middle])
     order = np.argsort(sizes)
     reached = np.cumsum(count[order])
     return float(sizes[order][np.searchsorted(reached, reached[-1] / 2)])

@@ -22,10 +22,11 @@ w_i                 ``w``                   half its degrees of freedom, (n - le
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from paraboloid.core import Evidence, Matrix, Vector
 from paraboloid.numerics.fit import QuadraticFit
+from paraboloid.numerics.positive import factored
 from paraboloid.numerics.quadratic_model import features, n_terms
 
 __all__ = ["weigh_by_variance"]
@@ -75,17 +76,18 @@ def _profile(points: Matrix, s: Vector, w: Vector) -> Vector | None:
     u = np.column_stack([np.ones(len(s)), points, np.sum(points**2, axis=1)])
     beta = np.zeros(u.shape[1])
     ridge = SHRINKAGE * np.diag([0.0] + [1.0] * (len(beta) - 1))
+    curvature = factored((u.T * w) @ u + ridge, ridge=0.0)
+    v: Vector = np.full(len(s), middle)
     for _ in range(STEPS):
-        v = middle * np.exp(u @ beta)
-        step = np.linalg.solve((u.T * w) @ u + ridge, u.T @ (w * (s / v - 1)) - ridge @ beta)
+        step = curvature.solve(u.T @ (w * (s / v - 1)) - ridge @ beta)
         step *= min(1.0, 1.0 / max(float(np.abs(u @ step).max()), 1e-300))  # never more than a factor e at once
         beta = beta + step
+        v = middle * np.exp(u @ beta)
         if float(np.abs(u @ step).max()) < 1e-4:
             break
-    v = middle * np.exp(u @ beta)
     gain = 2 * float(w @ (np.log(middle / v) + s / middle - s / v))
     freedom = len(beta) - 1
     dispersion = max(1.0, float(w @ (s / v - 1) ** 2) / (len(s) - len(beta)))
-    if gain <= dispersion * float(stats.chi2.ppf(1 - CHANCE, freedom)) or v.max() > WIDEST**2 * v.min():
+    if gain <= dispersion * float(special.chdtri(freedom, CHANCE)) or v.max() > WIDEST**2 * v.min():
         return None
     return np.clip(v, v.max() / WIDEST, None)

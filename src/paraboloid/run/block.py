@@ -123,9 +123,10 @@ class Tally:
             for first, counts in pieces(self._repeats):
                 self._together(fun, keywords, first, counts)
             return
+        call_all = _call_all(fun, keywords)
         for first, counts in cut(self._repeats, CHUNK):
             for k, n in enumerate(counts.tolist(), start=first):
-                self._one_by_one(_call_all(fun, keywords), k, n)
+                self._one_by_one(call_all, k, n)
             self._flush()
 
     def measure_singly(self, fun: Objective, generators: Iterator[np.random.Generator]) -> None:
@@ -259,6 +260,8 @@ class Tally:
 
     def _flush(self) -> None:
         singles, self._singles = self._singles, []
+        if self._took_plain(singles):
+            return
         few: list[tuple[Counts, Vector, Vector]] = []
         for k, answers in singles:
             values, sem = self._read_all(answers, k)
@@ -267,6 +270,20 @@ class Tally:
         if few:
             index, values, sem = (np.concatenate(column) for column in zip(*few, strict=True))
             self._add(index, values, sem)
+
+    def _took_plain(self, singles: list[tuple[int, list[Any]]]) -> bool:
+        """Take plain numbers at many points, a few at each, all at once; False if they are not so plain."""
+        lengths = [len(answers) for _, answers in singles]
+        if not lengths or max(lengths) >= LONG:
+            return False
+        together = [answer for _, answers in singles for answer in answers]
+        if not set(map(type, together)) <= {float, np.float64}:
+            return False
+        values = np.array(together, dtype=np.float64)
+        if not np.isfinite(values).all():
+            return False
+        self._add(np.repeat([k for k, _ in singles], lengths), values, np.zeros(len(values)))
+        return True
 
     def measurements(self) -> Measurements:
         """Return the summary of what was measured so far."""

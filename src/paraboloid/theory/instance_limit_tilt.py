@@ -15,6 +15,7 @@ S                   ``rest``                Schur complement NᵀCN - uᵀCu m�
 ==================  ======================  ============================================================
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -47,10 +48,10 @@ def ball_slopes(rho: float) -> tuple[float, float, float]:
     >>> [round(slope, 6) for slope in ball_slopes(0.6)]
     [1.25, 1.4625, 0.9375]
     """
-    if rho > np.sqrt(0.5):
+    if rho > math.sqrt(0.5):
         return 2 * rho, 2 * rho, 2 * rho
     square = 1 / (1 - rho**2)
-    return float(np.sqrt(square)), square if rho <= 0.5 else rho * (4 - square), rho * square
+    return math.sqrt(square), square if rho <= 0.5 else rho * (4 - square), rho * square
 
 
 def line_terms(rho: float, size2: float) -> Terms:
@@ -60,10 +61,10 @@ def line_terms(rho: float, size2: float) -> Terms:
     >>> round(o + a, 6)  # 1/(1 - ρ): a pair that reaches the pole
     2.0
     """
-    if 2 * rho**2 * (1 + 1 / np.sqrt(1 + size2)) >= 1:  # four points on two axes
+    if 2 * rho**2 * (1 + 1 / math.sqrt(1 + size2)) >= 1:  # four points on two axes
         return 2 * rho, 2 * rho, 2 * rho
     square = 1 / (1 - rho**2)  # a mirrored pair
-    return rho * square, square, float(np.sqrt(square))
+    return rho * square, square, math.sqrt(square)
 
 
 def equator_tilt(C: Matrix, u: Vector, rho: float, terms: Callable[[float], Terms] | None = None) -> Vector:
@@ -121,8 +122,8 @@ def _fixed_tilt(
         squares, V = np.linalg.eigh(rest + along * np.outer(m - schur, m - schur))
         g = np.sqrt(np.maximum(squares, 0.0))
         o, a, c = deviation(float(m @ m))
-        value = kappa * float(g.sum()) + np.sqrt(along) * (o + np.sqrt(a**2 + c**2 * float(m @ m)))
-        image = V @ _shrunk(V.T @ schur, g, kappa * np.sqrt(along), float(m @ m), deviation)
+        value = kappa * float(g.sum()) + math.sqrt(along) * (o + math.sqrt(a**2 + c**2 * float(m @ m)))
+        image = V @ _shrunk(V.T @ schur, g, kappa * math.sqrt(along), float(m @ m), deviation)
         change = image - m
         following = image if last is None or value > best_value else secant_point(image, change, *last)
         gain = best_value - value
@@ -139,6 +140,6 @@ def _shrunk(w: Vector, g: Vector, scale: float, size2: float, deviation: Callabl
     m = w
     for _ in range(8):
         _, a, c = deviation(size2)
-        m = w / (1 + c**2 / (scale * np.sqrt(a**2 + c**2 * size2)) * g)
+        m = w / (1 + c**2 / (scale * math.sqrt(a**2 + c**2 * size2)) * g)
         size2 = float(m @ m)
     return m
