@@ -106,8 +106,9 @@ def exchange(shape: Shape, known: Precise, candidates: Matrix, points: Matrix) -
     least = EQUAL * float(np.sum(known[0] * known[1]))  # of tr(WΣ)
     points = points.copy()
     for k, point in enumerate(points):
-        swap = _swap(gains, features(point[None, :])[0])
-        starts = np.stack([point, candidates[_best(swap(gains.phi)[0])]])
+        f = features(point[None, :])[0]
+        swap = _swap(gains, f)
+        starts = np.stack([point, candidates[_best(_candidate_drops(gains, f))]])
         moved, height = ascend(shape, swap, starts, steps=POLISHING)
         best = _best(height)
         if height[best] > least:
@@ -115,6 +116,15 @@ def exchange(shape: Shape, known: Precise, candidates: Matrix, points: Matrix) -
             gains.update(point, -1.0)
             points[k] = moved[best]
     return points
+
+
+def _candidate_drops(gains: _Gains, f: Vector) -> Vector:
+    """Return the same as `_swap` at the candidates, from the scores that are kept: p times less work."""
+    g, h, variance = gains.Sigma @ f, gains.SW @ f, gains.sigma2 + gains.variance
+    rest, c = gains.sigma2 - float(f @ g), gains.phi @ g
+    num = rest * gains.drop + 2 * c * (gains.phi @ h) - variance * float(f @ h)
+    drops: Vector = num / np.maximum(variance * rest + c**2, 1e-300)
+    return drops
 
 
 def _swap(gains: _Gains, f: Vector) -> Climb:
