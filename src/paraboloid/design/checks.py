@@ -19,7 +19,7 @@ __all__ = ["pilot_with_checks", "with_checks"]
 
 SHARE = 20  # one measurement in so many
 PILOT_SHARE = 4  # of what a first round has beyond two measurements per coefficient, up to FIRST checks
-FIRST_SHARE, FIRST = 4, 4  # and at this share up to so many checks: three places fit any parabola of one knob
+FIRST_SHARE, FIRST = 6, 4  # and at this share up to so many checks: three places fit any parabola of one knob
 SECOND_SHARE, SECOND = 12, 3  # and at this one up to so many for each knob and the constant: cubic and quartic terms
 LOW_SHARE, LOW_BEYOND = 40, 10  # one in so many is taken at the minimiser, and at most one in so many beyond p
 TRIED = 30  # random places, of which the most telling are taken
