@@ -24,7 +24,14 @@ import numpy as np
 
 from paraboloid.algorithms.conclusion import conclude
 from paraboloid.algorithms.model import Model, modelled
-from paraboloid.algorithms.rounds import ROUNDS, default_rounds, even_round, round_size, round_size_for_accuracy
+from paraboloid.algorithms.rounds import (
+    ROUNDS,
+    default_rounds,
+    even_round,
+    planned_ahead,
+    round_size,
+    round_size_for_accuracy,
+)
 from paraboloid.core import (
     Counts,
     Domain,
@@ -161,7 +168,9 @@ def _adaptive(c: Constants) -> Procedure:
         taken = evidence.n_attempts - start
         is_last = k == c.rounds - 1 and c.budget < LARGEST_BUDGET
         n = c.budget - taken if is_last else _round_size(taken, c, k, model, bound)
-        points, repeats = _proposed(evidence, model, n, shape=c.domain.shape, seed=c.seed, smooth=c.smooth)
+        points, repeats = _proposed(
+            evidence, model, n, shape=c.domain.shape, seed=c.seed, smooth=c.smooth, left=c.budget - taken - n
+        )
         experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
         y = yield from measure(experiment)
         evidence = evidence.with_measurements(c.domain.to_unit(experiment.points), y)
@@ -205,19 +214,27 @@ def _bound_of(model: Model, c: Constants) -> float:
 
 
 def propose(
-    evidence: Evidence, n: int, *, shape: Shape, seed: int = 0, pending: Matrix | None = None, smooth: bool = True
+    evidence: Evidence,
+    n: int,
+    *,
+    shape: Shape,
+    seed: int = 0,
+    pending: Matrix | None = None,
+    smooth: bool = True,
+    left: int | None = None,
 ) -> tuple[Matrix, Counts]:
     """Return points (k, d) in unit coordinates and repeats (k,) of the n measurements that are worth most now.
 
     A pure function of its arguments: random choices are keyed by the seed and the number of measurements taken.
     Points that are being measured elsewhere are ``pending``, shape (m, d): they count as information that will come.
+    After the n measurements so many may be ``left``; None says that there is no limit.
 
     >>> points, repeats = propose(Evidence.empty(2), 5, shape=Shape.BALL)
     >>> points.shape, int(repeats.sum())
     ((5, 2), 5)
     """
     model = None if evidence.n_measurements == 0 else modelled(evidence, shape, smooth)
-    return _proposed(evidence, model, n, shape=shape, seed=seed, smooth=smooth, pending=pending)
+    return _proposed(evidence, model, n, shape=shape, seed=seed, smooth=smooth, pending=pending, left=left)
 
 
 def _proposed(
@@ -229,6 +246,7 @@ def _proposed(
     seed: int,
     smooth: bool,
     pending: Matrix | None = None,
+    left: int | None = None,
 ) -> tuple[Matrix, Counts]:
     d = evidence.dimension
     waiting = np.zeros((0, d)) if pending is None else np.asarray(pending, dtype=np.float64)
@@ -242,7 +260,8 @@ def _proposed(
     if model.smooth is not None:
         points, repeats = next_smooth_batch(model.smooth.expecting(expected), model.shape, n, rng)
     else:
-        points, repeats = next_batch(model.fit.expecting(expected), model.shape, n, rng)
+        ahead = planned_ahead(evidence.n_measurements + len(waiting), n, d=d, left=left)
+        points, repeats = next_batch(model.fit.expecting(expected), model.shape, n, rng, ahead)
         if model.lack is not None:
             taken = evidence.n_attempts + len(waiting)
             missing = max(0, LOW_ONES - n_low(model.evidence, model.fit))

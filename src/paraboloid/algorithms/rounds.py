@@ -13,10 +13,11 @@ import math
 
 from paraboloid.numerics import n_terms
 
-__all__ = ["default_rounds", "even_round", "pilot_size", "round_size", "round_size_for_accuracy"]
+__all__ = ["default_rounds", "even_round", "pilot_size", "planned_ahead", "round_size", "round_size_for_accuracy"]
 
 ROUNDS = 8
 GROWTH = 3.0  # of the total from round to round, after a pilot of 2p; loses nothing measurable
+HORIZON = 1.5  # times p measurements are planned for, as far as the budget goes
 MANY = 40  # times p measurements: a pilot of 2p without any thought is then a small part of the budget
 
 
@@ -52,6 +53,21 @@ def round_size(taken: int, *, d: int, budget: int, rounds: int) -> int:
         return budget - taken
     ends = (math.ceil(first * (budget / first) ** (k / (rounds - 1)) - 1e-9) for k in range(rounds))
     return next((end for end in ends if end > taken), budget) - taken
+
+
+def planned_ahead(taken: int, n: int, *, d: int, left: int | None) -> int | None:
+    """Return how many measurements are planned together with the next n; None from p measurements on.
+
+    Up to p they depend on each other, and so they do on those that follow soon.
+
+    >>> planned_ahead(5, 2, d=3, left=100), planned_ahead(5, 2, d=3, left=3), planned_ahead(10, 2, d=3, left=100)
+    (8, 3, None)
+    """
+    p = n_terms(d)
+    if taken >= p:
+        return None
+    ahead = max(0, math.ceil(HORIZON * p) - taken - n)
+    return ahead if left is None else min(ahead, left)
 
 
 def even_round(taken: int, *, budget: int, rounds: int) -> int:

@@ -1,7 +1,8 @@
 """The next batch of measurements: an optimal design with the data already taken, in whole repeats.
 
 Large batches solve the convex design problem and round it; the rest of the rounding, and small batches altogether, are
-filled one measurement at a time with the largest gain  φᵀΣWΣφ/(σ² + φᵀΣφ), the drop of tr(WΣ) that it brings.
+filled one measurement at a time with the largest gain. The first p measurements depend on each other, for they have to
+tell p coefficients: they are planned together with those that will follow, and planned anew after each batch.
 """
 
 import numpy as np
@@ -11,24 +12,25 @@ from paraboloid.core import Counts, Matrix, Shape, Vector
 from paraboloid.core.arrays import distinct_rows
 from paraboloid.design.closed_form import closed_form_design
 from paraboloid.design.criterion import regret_weight
-from paraboloid.design.solver import Climb, Criterion, ascend, refine_design
+from paraboloid.design.exchange import choose_greedily, choose_in_turn, exchange
+from paraboloid.design.solver import Criterion, refine_design
 from paraboloid.numerics import QuadraticFit, features, project_onto_region, random_points
+from paraboloid.numerics.fit import prior_precision
 from paraboloid.numerics.positive import positive_inverse
 
 __all__ = ["merge", "next_batch", "pilot"]
 
 POLISHED = 2  # batches below this many times p are chosen and polished point by point
 LARGEST_POLISHED = 2000  # coefficients (61 knobs); beyond, a point takes a second
+LARGEST_PLANNED = 500  # coefficients (30 knobs); beyond, a plan takes a minute
 FILLED = 10  # below this many, what rounding down leaves over is chosen point by point; above it makes no difference
 CLOSED_FROM = 15  # knobs, from which on the closed form is far cheaper, and within a few per cent
 OUTWEIGHED = 1.5  # times what was measured before: a larger batch can be chosen as if it were the first
 SEARCHES = 2
 CLOSED = 0.7  # weight of the closed form at the start
-HEDGE = 0.03
-"""Of the largest variance that the model predicts: added to the noise where points are chosen one by one.
-
-The gain is a ratio, and where the noise is small beside what is not known yet, a place that tells hardly anything gains
-as much as the one that tells most; the answer then hangs on differences that noise blurs. Fades as data come."""
+TRUSTED = 1e-3
+"""Part of the prior that a plan of p measurements and more counts on: in the end they have to tell all the curvature,
+and a plan that counts on the whole prior, which is a guess, leaves directions to it. Fewer than p need all of it."""
 
 
 def pilot(shape: Shape, d: int, n: int, rng: np.random.Generator) -> Matrix:
@@ -66,8 +68,12 @@ def _sign_frame(d: int, rng: np.random.Generator) -> Matrix:
         frame[i, j] *= -1
 
 
-def next_batch(fit: QuadraticFit, shape: Shape, n: int, rng: np.random.Generator) -> tuple[Matrix, Counts]:
+def next_batch(
+    fit: QuadraticFit, shape: Shape, n: int, rng: np.random.Generator, ahead: int | None = None
+) -> tuple[Matrix, Counts]:
     """Return points (k, d) and repeats (k,) of n measurements that lower the expected regret most.
+
+    Where ``ahead`` is given, the batch is planned together with so many that will follow it.
 
     >>> import numpy as np
     >>> from paraboloid.core import Evidence, Measurements
@@ -84,8 +90,16 @@ def next_batch(fit: QuadraticFit, shape: Shape, n: int, rng: np.random.Generator
     Sigma, sigma2 = fit.covariance, fit.sigma2
     points = _candidates(fit, shape, rng)
     p = len(W)
+    if ahead is not None and p <= LARGEST_PLANNED and fit.information is not None:
+        total = fit.sigma2 * float(fit.information[0, 0]) + n + ahead  # the first feature is 1
+        if total > p - 0.5:
+            return merge(_planned(fit, shape, W, points, n, ahead), np.ones(n, dtype=np.int64))
+        if shape is Shape.BOX:
+            chosen = _together(fit, shape, W, points, n, positive_inverse(Sigma))
+            return merge(chosen, np.ones(n, dtype=np.int64))
     if n <= POLISHED * p:
-        return merge(*_greedy(shape, Sigma, W, sigma2, points, n, polish=p <= LARGEST_POLISHED))
+        chosen = choose_greedily(shape, (Sigma, W, sigma2), points, n, polish=p <= LARGEST_POLISHED)
+        return merge(chosen, np.ones(n, dtype=np.int64))
     is_closed = fit.minimiser.size >= CLOSED_FROM and n > OUTWEIGHED * (fit.freedom + p)
     points, weights = _closed(fit, shape, 2 * p, rng) if is_closed else _large_batch(fit, shape, W, points, n, rng)
     if n > FILLED * p or is_closed:
@@ -93,8 +107,8 @@ def next_batch(fit: QuadraticFit, shape: Shape, n: int, rng: np.random.Generator
     repeats = np.floor(weights * n).astype(np.int64)
     phi = features(points)
     Sigma = positive_inverse(positive_inverse(Sigma) + (phi.T * repeats) @ phi / sigma2)
-    extra, more = _greedy(shape, Sigma, W, sigma2, points, n - int(repeats.sum()), polish=False)
-    return merge(np.vstack([points, extra]), np.concatenate([repeats, more]))
+    extra = choose_greedily(shape, (Sigma, W, sigma2), points, n - int(repeats.sum()), polish=False)
+    return merge(np.vstack([points, extra]), np.concatenate([repeats, np.ones(len(extra), dtype=np.int64)]))
 
 
 def rounded(weights: Vector, n: int, rng: np.random.Generator) -> Counts:
@@ -142,45 +156,20 @@ def merge(points: Matrix, repeats: Counts) -> tuple[Matrix, Counts]:
     return distinct, np.bincount(index, weights=repeats[used]).astype(np.int64)
 
 
-def _greedy(
-    shape: Shape, Sigma: Matrix, W: Matrix, sigma2: float, points: Matrix, n: int, *, polish: bool
-) -> tuple[Matrix, Counts]:
-    """Return n points chosen one at a time, each with one repeat; Σ is updated by rank one after each."""
-    phi = features(points)
-    Sigma = Sigma.copy()
-    chosen = []
-    SW = Sigma @ W @ Sigma
-    a = np.sum((phi @ SW) * phi, axis=1)
-    s = np.sum((phi @ Sigma) * phi, axis=1)
-    for _ in range(n):
-        hedged = sigma2 + HEDGE * float(s.max())
-        best = points[[int(np.argmax(a / (hedged + s)))]]
-        if polish:
-            best, _ = ascend(shape, _gain(Sigma, SW, hedged), best, steps=10)
-        f = features(best)[0]
-        chosen.append(best[0])
-        # Sherman-Morrison: Σ' = Σ - g gᵀ/(σ² + φᵀΣφ), g = Σφ, and the same for ΣWΣ and the candidates' scores.
-        g = Sigma @ f
-        h = SW @ f
-        den = sigma2 + float(f @ g)
-        num = float(f @ h)
-        pg, ph = phi @ g, phi @ h
-        a += (-2 * pg * ph + pg**2 * num / den) / den
-        s -= pg**2 / den
-        Sigma -= np.outer(g, g) / den
-        SW += (-np.outer(g, h) - np.outer(h, g) + np.outer(g, g) * num / den) / den
-    return np.array(chosen).reshape(-1, points.shape[1]), np.ones(n, dtype=np.int64)
+def _planned(fit: QuadraticFit, shape: Shape, W: Matrix, points: Matrix, n: int, ahead: int) -> Matrix:
+    """Return n of the n + ahead measurements that together leave the least regret: those that tell most now."""
+    measured = np.zeros_like(W) if fit.information is None else fit.information
+    known = measured + TRUSTED * prior_precision(fit, shape)
+    plan = _together(fit, shape, W, points, n + ahead, known)
+    return plan[choose_in_turn((fit.covariance, W, fit.sigma2), plan, n)] if ahead else plan
 
 
-def _gain(Sigma: Matrix, SW: Matrix, sigma2: float) -> Climb:
-    """Return φ ↦ gain and half its derivative."""
-
-    def climb(phi: Matrix) -> tuple[Vector, Matrix]:
-        r, g = phi @ SW, phi @ Sigma
-        num, den = np.sum(r * phi, axis=1), sigma2 + np.sum(g * phi, axis=1)
-        return num / den, r / den[:, None] - g * (num / den**2)[:, None]
-
-    return climb
+def _together(fit: QuadraticFit, shape: Shape, W: Matrix, points: Matrix, n: int, precision: Matrix) -> Matrix:
+    """Return n measurements chosen one by one and then exchanged, for so much known beforehand, (p, p)."""
+    sigma2 = fit.sigma2
+    chosen = choose_greedily(shape, (fit.covariance, W, sigma2), points, n, polish=False)
+    phi = features(chosen)
+    return exchange(shape, (positive_inverse(precision + phi.T @ phi / sigma2), W, sigma2), points, chosen)
 
 
 def _candidates(fit: QuadraticFit, shape: Shape, rng: np.random.Generator) -> Matrix:

@@ -19,9 +19,9 @@ __all__ = ["pilot_with_checks", "with_checks"]
 
 SHARE = 20  # one measurement in so many
 PILOT_SHARE = 4  # of what a first round has beyond two measurements per coefficient, up to FIRST checks
-FIRST_SHARE, FIRST = 4, 4  # and at this share up to so many checks: three places fit any parabola of one knob
+FIRST_SHARE, FIRST = 6, 4  # and at this share up to so many checks: three places fit any parabola of one knob
 SECOND_SHARE, SECOND = 12, 3  # and at this one up to so many for each knob and the constant: cubic and quartic terms
-LOW_SHARE = 40
+LOW_SHARE, LOW_BEYOND = 40, 10  # one in so many is taken at the minimiser, and at most one in so many beyond p
 TRIED = 30  # random places, of which the most telling are taken
 LEAST_SHARE = 0.5  # of a batch stays with the design
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
@@ -77,7 +77,7 @@ def with_checks(
     """
     n, d = int(repeats.sum()), points.shape[1]
     due = min(_checks(taken + n, d) - _checks(taken, d), max(1, int(LEAST_SHARE * n)))
-    low = max(0, min((taken + n) // LOW_SHARE - taken // LOW_SHARE, at_minimiser, n - due - 1))
+    low = max(0, min(_low_ones(taken + n, d) - _low_ones(taken, d), at_minimiser, n - due - 1))
     if due + low == 0:
         return points, repeats
     places = _telling(fit, shape, lack, _checks(taken, d), min(due, PLACES), rng)
@@ -95,6 +95,11 @@ def _checks(taken: int, d: int) -> int:
     """Return how many of the measurements of a search are checks: none of those that any quadratic fits."""
     beyond = max(0, taken - n_terms(d))
     return max(beyond // SHARE, min(beyond // SECOND_SHARE, SECOND * (d + 1)), min(beyond // FIRST_SHARE, FIRST))
+
+
+def _low_ones(taken: int, d: int) -> int:
+    """Return how many are taken at the minimiser: none of the first p, where each that is missing leaves H unknown."""
+    return min(taken // LOW_SHARE, max(0, taken - n_terms(d)) // LOW_BEYOND)
 
 
 def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: int, rng: np.random.Generator) -> Matrix:

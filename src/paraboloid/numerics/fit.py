@@ -26,7 +26,7 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
-from paraboloid.numerics.positive import Factor, factored
+from paraboloid.numerics.positive import Factor, factored, positive_inverse
 from paraboloid.numerics.quadratic_model import (
     features,
     gradient_map,
@@ -37,9 +37,10 @@ from paraboloid.numerics.quadratic_model import (
 )
 from paraboloid.numerics.region import minimise_on_region
 
-__all__ = ["QuadraticFit", "fit_quadratic"]
+__all__ = ["QuadraticFit", "fit_quadratic", "prior_precision"]
 
 NOISE_FLOOR = 1e-5  # one pseudo-measurement says that the noise variance is this part of the values' variance,
+COMPLETE_FLOOR = 1e-6  # or this part, as soon as there are p measurements,
 NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
 NOISE_WEIGHT = 1.0  # how many measurements that is worth
 LARGEST_R2 = 4.0
@@ -65,6 +66,8 @@ class QuadraticFit:
         Measurements minus the number of coefficients they had to determine.
     minimiser
         Of the model over the region, shape (d,).
+    information
+        What the measurements alone tell of ``theta``: the inverse covariance without the prior, shape (p, p).
     """
 
     theta: Vector
@@ -72,6 +75,7 @@ class QuadraticFit:
     sigma2: float
     freedom: float
     minimiser: Vector
+    information: Matrix | None = None
 
     @property
     def linear(self) -> Vector:
@@ -96,7 +100,8 @@ class QuadraticFit:
         covariance = self.covariance - reach.T @ linalg.solve(
             self.sigma2 * np.eye(len(points)) + reach @ phi.T, reach, assume_a="pos"
         )
-        return replace(self, covariance=(covariance + covariance.T) / 2)
+        information = None if self.information is None else self.information + phi.T @ phi / self.sigma2
+        return replace(self, covariance=(covariance + covariance.T) / 2, information=information)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,10 +235,10 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
         int(free.sum()),
         n,
         d,
-        nu=(d + 1) / 2,
+        nu=_nu(d),
         floor=_noise_floor(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2),
     )
-    r0 = 1 / (d + 2) if shape is Shape.BALL else 0.2
+    r0 = _first_r2(shape, d)
     if near is not None and n > ONE_START * phi.shape[1]:
         begin = near.theta / scale
         begin[0] -= shift / scale
@@ -249,19 +254,55 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
         sigma2,
         max(n - found.used, 0.0),
         minimise_on_region(shape, vector_to_matrix(found.theta[d + 1 :], d), found.theta[1 : d + 1]),
+        problem.objective(found.sigma2, found.r2).data.M / scale**2,
     )
+
+
+def prior_precision(fit: QuadraticFit, shape: Shape) -> Matrix:
+    """Return the part of the inverse covariance that comes from the prior and not from measurements, shape (p, p).
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.array([[-1.0], [0.0], [1.0]])
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values((z - 0.3) ** 2))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> bool(np.allclose(fit.information + prior_precision(fit, Shape.BOX), np.linalg.inv(fit.covariance), rtol=0.01))
+    True
+    """
+    d = fit.minimiser.size
+    C = positive_inverse(fit.hessian)
+    x0 = -C @ fit.linear
+    CG = C @ gradient_map(x0)
+    precision: Matrix = CG.T @ CG / _spread_of(x0, _first_r2(shape, d))
+    precision[d + 1 :, d + 1 :] += _nu(d) / 2 * trace_form(C, C)
+    return precision
+
+
+def _nu(d: int) -> float:
+    return (d + 1) / 2
+
+
+def _first_r2(shape: Shape, d: int) -> float:
+    return 1 / (d + 2) if shape is Shape.BALL else 0.2
+
+
+def _spread_of(x0: Vector, r0: float) -> float:
+    """Return r² after a minimiser was seen: Student's prior, by reweighting."""
+    return min(LARGEST_R2, (x0.size * r0 + float(x0 @ x0)) / (2 * x0.size))
 
 
 def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scatter: float) -> float:
     """Return what the pseudo-measurement says of the noise variance, in standard units.
 
     Below p measurements the model fits them all and nothing is known of the noise: then it is the stated part of the
-    values' variance. With values over many orders of magnitude that is far too much, so what least squares leaves over
-    takes its place as soon as at least two measurements are left over.
+    values' variance. With p of them least squares tells all coefficients, so that to take the noise for too small costs
+    little, while the prior bends the answer where it is taken for too large. With values over many orders of magnitude
+    both are far too much: what least squares leaves over takes their place as soon as at least two measurements are
+    left over.
     """
     n, p = int(counts.sum()), phi.shape[1]
     if n < p + 2:
-        return NOISE_FLOOR
+        return NOISE_FLOOR if n < p else COMPLETE_FLOOR
     theta, rank = _least_squares(unknown, phi, y, counts)
     left_over = float(counts @ (y - phi @ theta) ** 2 + scatter) / max(n - rank, 1)
     return max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
@@ -328,14 +369,14 @@ def _fit_from(problem: _Problem, theta: Vector, r0: float) -> _Found:
 
 def _settled(problem: _Problem, theta: Vector, r0: float) -> _Found:
     """Return what a start near the minimum leads to: Newton for θ, in turn with the noise and the spread of x₀."""
-    sigma2, r2, d = problem.floor, r0, problem.d
+    sigma2, r2 = problem.floor, r0
     for step in range(NOISE_STEPS):
         place, factor = _newton(problem.objective(sigma2, r2), theta)
         theta, covariance = place.theta, factor.inverse()
         used = float(np.vdot(covariance, problem.unknown.M))
         following = _noise_variance(problem, theta, used / sigma2)
         # Heavy-tailed prior of x₀ (Student by reweighting): a minimum far outside is not pulled in.
-        r2 = min(LARGEST_R2, (d * r0 + float(place.x0 @ place.x0)) / (2 * d))
+        r2 = _spread_of(place.x0, r0)
         settled = abs(math.log(following / sigma2)) < 0.02
         sigma2 = following
         if settled and step > 0:

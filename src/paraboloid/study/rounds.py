@@ -143,6 +143,7 @@ def _blocks(state: State, evidence: Evidence, n_trials: int, repeats: int) -> tu
         shape=settings.domain.shape,
         seed=settings.seed,
         pending=np.repeat(pending, open_repeats, axis=0),
+        left=None if state.left is None else max(0, state.left - n_trials * repeats),
     )
     share = counts / counts.sum() * n_trials
     whole = np.floor(share + 1e-9).astype(np.int64)
