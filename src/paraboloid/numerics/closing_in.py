@@ -27,12 +27,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.core import Evidence, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
-from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, upper_triangle
+from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms
 from paraboloid.numerics.region import project_onto_region
+from paraboloid.numerics.window import Window, selected
 
-__all__ = ["Closed", "Window", "close_in", "n_low"]
+__all__ = ["Closed", "close_in", "n_low"]
 
 SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
@@ -51,8 +52,6 @@ NEAR = 16.0  # times a height: what is measured below says something of the nois
 STEPS = 60
 TURNS = 3
 WIDENED = 4  # times at most
-REACH = 3.0  # in window radii: what lies farther away is used only while there is too little
-ENOUGH = 4  # times p measurements are enough
 TAILS = 3.0  # degrees of freedom of the tails that are thought possible
 SIZES, FINE = 30, 9  # of the noise, tried: over its whole range, and about the best of them
 MANY = 2**13  # values, of which about so many say where the best size of the noise is; all of them say what it is
@@ -60,92 +59,6 @@ ROUNDING = 1e-12  # of the values' spread
 FINEST = 1e-14  # of the values' spread: lower than that numbers do not reach
 SMALLEST = 1e-250
 FAR = 2.0  # standard errors beyond which a mean loses weight
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """An ellipsoid in unit coordinates, z = centre + spread·w with |w| ≤ 1.
-
-    >>> import numpy as np
-    >>> window = Window(np.array([0.5, 0.0]), np.diag([0.1, 0.2]))
-    >>> window.to_local(window.from_local(np.array([[1.0, -1.0]]))).round(12)
-    array([[ 1., -1.]])
-    """
-
-    centre: Vector
-    spread: Matrix
-
-    @property
-    def is_everything(self) -> bool:
-        """Whether its coordinates are those of the domain."""
-        return not np.any(self.centre) and np.array_equal(self.spread, np.eye(self.centre.size))
-
-    def to_local(self, points: Matrix) -> Matrix:
-        """Return points (m, d) of unit coordinates in those of the window."""
-        return np.asarray(np.linalg.solve(self.spread, (points - self.centre).T).T, dtype=np.float64)
-
-    def from_local(self, points: Matrix) -> Matrix:
-        """Return points (m, d) of the window in unit coordinates."""
-        return np.asarray(self.centre + points @ self.spread.T, dtype=np.float64)
-
-    def seen(self, evidence: Evidence) -> Evidence:
-        """Return the evidence in the window's coordinates, without what lies far outside and is not needed."""
-        local = self.to_local(evidence.points)
-        away = np.linalg.norm(local, axis=1)
-        order = np.argsort(away, kind="stable")
-        total = np.cumsum(evidence.counts[order])
-        enough = int(np.searchsorted(total, ENOUGH * n_terms(evidence.dimension)))
-        reach = max(REACH, float(away[order[min(enough, len(order) - 1)]]))
-        return _rows(evidence, local, (away <= reach) & (evidence.counts > 0))
-
-    def pulled_back(self, fit: QuadraticFit) -> QuadraticFit:
-        """Return the same quadratic, fitted in the window's coordinates, in unit coordinates.
-
-        Its values, covariances and minimiser are the same ones. Far from the window's centre it extrapolates; and
-        rounding of coefficients of the domain's size hides what is tiny in a tiny window: evaluate it there.
-
-        >>> import numpy as np
-        >>> fit = QuadraticFit(np.array([1.0, 0.0, 2.0]), np.eye(3), 1.0, 9.0, np.zeros(1))  # 1 + w²
-        >>> back = Window(np.array([0.5]), np.array([[0.1]])).pulled_back(fit)  # 1 + 100 (z - ½)²
-        >>> back.theta.round(9), back.minimiser
-        (array([  26., -100.,  200.]), array([0.5]))
-        """
-        A = self._feature_map()
-        covariance = A.T @ fit.covariance @ A
-        return replace(
-            fit,
-            theta=A.T @ fit.theta,
-            covariance=(covariance + covariance.T) / 2,
-            minimiser=self.from_local(fit.minimiser[None, :])[0],
-        )
-
-    def _feature_map(self) -> Matrix:
-        """Return A, shape (p, p), with φ(w) = A φ(z) for w = B(z - c), B the inverse of ``spread``."""
-        d = self.centre.size
-        B = np.linalg.inv(self.spread)
-        g = B @ self.centre
-        i, j = upper_triangle(d)
-        half = np.where(i == j, 0.5, 1.0)[:, None]
-        A = np.zeros((n_terms(d), n_terms(d)))
-        A[0, 0] = 1.0
-        A[1 : d + 1, 0] = -g
-        A[1 : d + 1, 1 : d + 1] = B
-        # w_i w_j = (B_i·z - g_i)(B_j·z - g_j); its coefficient of z_k z_l, or of ½z_k², is B_ik B_jl + B_il B_jk.
-        A[d + 1 :, 0] = half[:, 0] * g[i] * g[j]
-        A[d + 1 :, 1 : d + 1] = -half * (g[j, None] * B[i] + g[i, None] * B[j])
-        A[d + 1 :, d + 1 :] = half * (B[i][:, i] * B[j][:, j] + B[i][:, j] * B[j][:, i])
-        return A
-
-
-def _rows(evidence: Evidence, points: Matrix, rows: npt.NDArray[np.bool_]) -> Evidence:
-    return Evidence(
-        points[rows],
-        evidence.counts[rows],
-        evidence.failures[rows],
-        evidence.means[rows],
-        evidence.scatter[rows],
-        evidence.precision[rows],
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +99,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     d = evidence.dimension
     if np.any(evidence.precision > 0) or evidence.n_measurements < n_terms(d) + 4:
         return None
-    measured = _rows(evidence, evidence.points, evidence.counts > 0)
+    measured = selected(evidence, evidence.points, evidence.counts > 0)
     heights = _heights(fit, measured)
     edge = float(np.average(heights, weights=np.minimum(measured.counts, 10)))
     spread = float(np.ptp(measured.means))
