@@ -52,6 +52,7 @@ NEAR = 16.0  # times a height: what is measured below says something of the nois
 STEPS = 60
 TURNS = 3
 WIDENED = 4  # times at most
+FLATTER = 10.0  # times, at most, than the fit says is what counts as possible
 TAILS = 3.0  # degrees of freedom of the tails that are thought possible
 SIZES, FINE = 30, 9  # of the noise, tried: over its whole range, and about the best of them
 MANY = 2**13  # values, of which about so many say where the best size of the noise is; all of them say what it is
@@ -258,10 +259,17 @@ def _shares(state: _State) -> tuple[Vector, npt.NDArray[np.bool_]]:
 
 
 def _window(outer: Window, fit: QuadraticFit, height: float) -> Window:
-    """Return the ellipsoid about the minimiser at this height, no wider than the domain."""
-    back = np.linalg.inv(outer.spread)
+    """Return the ellipsoid about the minimiser at this height, no wider than the domain.
+
+    Where the data say little of a curvature, the prior makes it about one standard error of them. A window as narrow as
+    that says would let the next measurements say still less, and so on: the search would stay on the side of a valley.
+    """
+    d, back = fit.minimiser.size, np.linalg.inv(outer.spread)
     eigenvalues, Q = np.linalg.eigh(back.T @ fit.hessian @ back)
-    radii = np.minimum(np.sqrt(2 * height / np.maximum(eigenvalues, 1e-300)), 1.0)
+    phi = 2 * features((back @ Q).T)[:, d + 1 :]  # of the curvature along each axis
+    error = np.sqrt(np.maximum(np.sum((phi @ fit.covariance[d + 1 :, d + 1 :]) * phi, axis=1), 0.0))
+    sure = np.maximum(eigenvalues - error, eigenvalues / FLATTER)
+    radii = np.minimum(np.sqrt(2 * height / np.maximum(sure, 1e-300)), 1.0)
     return Window(outer.from_local(fit.minimiser[None, :])[0], Q * radii)
 
 
