@@ -51,6 +51,7 @@ TIE = 0.01  # in log likelihood
 FEW = 50  # one point of so many, and one more, may be wild
 WILD = 5.0  # scales of Student's tails from the fit: one value in 65 by chance
 PATIENCE = 6  # steps without a gain
+LARGE = 0.5  # variance in units of the height's square: of smaller noise a logarithmic scale says nothing new
 NEAR = 16.0  # times a height: what is measured below says something of the noise at that height
 STEPS = 60
 TURNS = 3
@@ -122,7 +123,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     level = _finer(measured, begin, LEVEL * highest, shape)  # the same everywhere
     best, lowest = _path(measured, level, highest, spread)
     gain, sample = _sure_gain(best, level), _single_values(evidence)
-    if gain >= SURE and sample is not None:
+    if gain >= SURE and best.slope > LARGE and sample is not None:
         begin = replace(best, likelihood=-np.inf)
         other = _path(measured, begin, min(FINER**2 * best.height, highest), spread, sample)
         if other[0].likelihood > best.likelihood + SURE:
