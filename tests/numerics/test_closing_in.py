@@ -1,6 +1,7 @@
 """Noise that grows with the height: seen where it is there, not where it is not, and used."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,17 +24,49 @@ def closed_in(points: Matrix, values: Vector) -> Closed | None:
     return close_in(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX)
 
 
-@pytest.mark.parametrize("tails", ["normal", "t(3)"])
-def test_noise_that_is_the_same_everywhere_is_left_alone(tails: str) -> None:
-    """False alarm: with other draws it closed in on none of 600, so that the rate is below 0.8 % (99 %); more than 5
-    of 100 draws have then a probability of 2e-4. It would catch a rate of 15 % in 99.8 % of cases."""
+def noise_of(kind: str, points: Matrix, rng: np.random.Generator) -> Vector:
+    if kind == "t(3)":
+        return rng.standard_t(3, len(points))
+    if kind == "skewed":
+        return rng.exponential(1.0, len(points)) - 1
+    normal = rng.standard_normal(len(points))
+    return normal if kind == "normal" else normal * np.exp(points[:, 0])
+
+
+@pytest.mark.parametrize("kind", ["normal", "t(3)", "skewed", "unequal"])
+def test_noise_that_does_not_grow_with_the_height_is_left_alone(kind: str) -> None:
+    """All values are positive. False alarm: with other draws it closed in on none of 600 normal and t(3) ones, so that
+    the rate is below 0.8 % (99 %); more than 5 of 100 draws have then a probability of 2e-4. It would catch a rate of
+    15 % in 99.8 % of cases."""
     rng = np.random.default_rng(0)
     found = 0
     for _ in range(100):
         points = rng.uniform(-1, 1, (40, 2))
-        noise = rng.standard_normal(40) if tails == "normal" else rng.standard_t(3, 40)
-        found += closed_in(points, heights(points) + 0.3 * noise) is not None
+        values = heights(points) + 0.3 * noise_of(kind, points, rng)
+        found += closed_in(points, values - values.min() + 0.1) is not None
     assert found <= 5
+
+
+def test_noise_that_is_a_factor_is_fitted_on_a_logarithmic_scale() -> None:
+    """Without single values only means can be fitted, and lognormal noise makes them less precise: their information is
+    1/(e - 1) of that of logarithms. On 100 other draws the log of the losses' ratio was -0.61 +- 0.14 on average, so
+    that a mean above zero of 60 draws has a probability of 5e-4; of fits that are the same it is zero."""
+    rng = np.random.default_rng(4)
+    ratios, n_factors = [], 0
+    for _ in range(60):
+        points = rng.uniform(-1, 1, (120, 2))
+        values = heights(points) * np.exp(rng.standard_normal(120))
+        evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
+        fit = fit_quadratic(evidence, Shape.BOX)
+        both = [close_in(seen, fit, Shape.BOX) for seen in (evidence, replace(evidence, sample=None))]
+        if both[0] is None or both[1] is None:
+            continue
+        n_factors += both[0].is_factor
+        assert not both[1].is_factor
+        found = [heights(closed.window.from_local(closed.fit.minimiser[None, :]))[0] for closed in both if closed]
+        ratios.append(float(np.log(found[0] / found[1])))
+    assert n_factors == len(ratios) >= 50
+    assert np.mean(ratios) < 0
 
 
 def test_noise_in_proportion_to_the_height_is_seen_and_the_window_holds_the_minimum() -> None:
@@ -50,10 +83,15 @@ def test_noise_in_proportion_to_the_height_is_seen_and_the_window_holds_the_mini
 
 
 @pytest.mark.parametrize("unit, offset", [(1e9, 0.0), (1e-9, 0.0), (1.0, 1e6)])
-def test_units_and_offsets_of_the_values_change_nothing(unit: float, offset: float) -> None:
+@pytest.mark.parametrize(
+    "factor", [lambda rng: 1 + 0.2 * rng.standard_normal(80), lambda rng: np.exp(rng.standard_normal(80))]
+)
+def test_units_and_offsets_of_the_values_change_nothing(
+    factor: Callable[[np.random.Generator], Vector], unit: float, offset: float
+) -> None:
     rng = np.random.default_rng(2)
     points = rng.uniform(-1, 1, (80, 2))
-    values = heights(points) * (1 + 0.2 * rng.standard_normal(80))
+    values = heights(points) * factor(rng)
     plain, changed = closed_in(points, values), closed_in(points, offset + unit * values)
     assert plain is not None and changed is not None
     assert np.allclose(plain.window.centre, changed.window.centre, atol=1e-4)
@@ -100,6 +138,27 @@ def test_one_wild_value_is_no_noise_that_grows_with_the_height(size: float) -> N
         result = minimize(measure, Box([(-1, 1), (-1, 1)]), budget=40, rng=seed)
         found += "noise grows" in result.message
     assert found <= 2
+
+
+def valley(x: Vector) -> float:
+    """A valley 100 times as long as wide, across the knobs."""
+    along, across = (x - BEST) @ np.array([[0.8, -0.6], [0.6, 0.8]])
+    return float(along**2 + 1e4 * across**2)
+
+
+def test_noise_that_is_a_factor_does_not_leave_the_search_on_the_side_of_a_valley() -> None:
+    """Of 20 searches on other seeds one ended above 0.005; 14 of 20 before windows were as long as a valley may be.
+
+    At a rate of 10 % more than 4 of 12 have a probability of 4e-3, at 5 % of 2e-4; 70 % is caught in 99 %.
+    """
+    missed = 0
+    for seed in range(100, 112):
+        rng = np.random.default_rng(seed)
+        result = minimize(
+            lambda x, rng=rng: 5 + valley(x) * float(np.exp(rng.standard_normal())), [(-1, 1)] * 2, budget=200, rng=seed
+        )
+        missed += valley(result.x) > 0.005
+    assert missed <= 4
 
 
 def shop(x: Vector, rng: np.random.Generator) -> float:

@@ -48,3 +48,11 @@ def test_a_saddle_of_three_knobs_is_as_low_as_its_lowest_face(condition: float) 
         H, b = turned(np.array([-1.0, 1.0, condition]), rng), rng.standard_normal(3)
         least = lowest_on_faces(H, b)
         assert value(H, b, lowest_in_box(H, b)) <= least + 1e-6 * max(1.0, abs(least))
+
+
+def test_a_bowl_that_is_flat_but_for_rounding_has_a_lowest_point() -> None:
+    """Cholesky's factors end in an error there: seen where noise of a factor left one curvature of five at 1e-14."""
+    H, b = np.ones((2, 2)), np.array([-1.0, -1.0])
+    found = minimise_on_region(Shape.BOX, H, b)
+    assert np.abs(found).max() <= 1
+    assert value(H, b, found) == pytest.approx(-0.5)

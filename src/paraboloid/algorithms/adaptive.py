@@ -27,6 +27,7 @@ from paraboloid.algorithms.model import Model, modelled
 from paraboloid.algorithms.rounds import (
     ROUNDS,
     default_rounds,
+    equal_round,
     even_round,
     planned_ahead,
     round_size,
@@ -202,7 +203,8 @@ def _round_size(taken: int, c: Constants, k: int, model: Model | None, bound: fl
         return min(c.batch, left)
     if c.eps is None:
         if taken and model is not None and not model.is_plain:
-            return even_round(taken, budget=c.budget, rounds=c.rounds - k)
+            next_size = equal_round if model.smooth is None else even_round
+            return next_size(taken, budget=c.budget, rounds=c.rounds - k)
         return round_size(taken, d=d, budget=c.budget, rounds=c.planned)
     return min(left, round_size_for_accuracy(taken, d=d, eps=c.eps, bound=bound))
 

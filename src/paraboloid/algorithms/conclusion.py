@@ -37,6 +37,10 @@ from paraboloid.theory import instance_limit_bounds
 __all__ = ["conclude"]
 
 MOST_NAMED = 6  # knobs in a sentence
+FACTOR = (
+    "the noise multiplies the height by a factor, so that the answer is where the middle of the values is least; their "
+    "mean is least at the same place if the factor varies in the same way everywhere."
+)
 
 
 def conclude(
@@ -119,7 +123,11 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
         hess_eig_se=np.full(d, np.nan),
         sigma=math.sqrt(best.sigma2),
         regret_unit=best.sigma2 * limit,
-        caveats=(_not_quadratic(lack, where) if model.smooth else _uneven_noise(where), *_outliers(model.limited)),
+        caveats=(
+            _not_quadratic(lack, where) if model.smooth else _uneven_noise(where),
+            *([FACTOR] if model.is_factor else []),
+            *_outliers(model.limited),
+        ),
         lack_of_fit=lack.log_bayes_factor,
         is_quadratic=model.smooth is None,
     )

@@ -43,6 +43,8 @@ class Model:
         The quadratic with a discrepancy, where the response is surely no quadratic.
     window, shape
         The whole domain, or an ellipsoid about the minimiser, which is a ball in its own coordinates.
+    is_factor
+        Whether the noise is a factor, so that the middle of the values was fitted and not their mean.
     """
 
     fit: QuadraticFit
@@ -52,6 +54,7 @@ class Model:
     smooth: SmoothFit | None
     window: Window
     shape: Shape
+    is_factor: bool = False
 
     @property
     def minimiser(self) -> Vector:
@@ -89,7 +92,7 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
         fit, window, shape = closed.fit, closed.window, Shape.BALL
         lack = lack_of_fit(evidence, fit, shape)
     discrepancy = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure else None
-    return Model(fit, weighted, limited, lack, discrepancy, window, shape)
+    return Model(fit, weighted, limited, lack, discrepancy, window, shape, closed is not None and closed.is_factor)
 
 
 def _fitted(evidence: Evidence, shape: Shape) -> tuple[QuadraticFit, Evidence, Limited]:

@@ -13,7 +13,15 @@ import math
 
 from paraboloid.numerics import n_terms
 
-__all__ = ["default_rounds", "even_round", "pilot_size", "planned_ahead", "round_size", "round_size_for_accuracy"]
+__all__ = [
+    "default_rounds",
+    "equal_round",
+    "even_round",
+    "pilot_size",
+    "planned_ahead",
+    "round_size",
+    "round_size_for_accuracy",
+]
 
 ROUNDS = 8
 GROWTH = 3.0  # of the total from round to round, after a pilot of 2p; loses nothing measurable
@@ -77,6 +85,18 @@ def even_round(taken: int, *, budget: int, rounds: int) -> int:
     100
     """
     return min(budget - taken, max(1, math.ceil(taken * (math.exp(math.log(budget / taken) / rounds) - 1))))
+
+
+def equal_round(taken: int, *, budget: int, rounds: int) -> int:
+    """Return the size of the next of so many rounds of equal size that lead from what was taken to the budget.
+
+    Where the noise is a part of the height, a round of n measurements lowers the height by a factor in proportion to n,
+    whatever was measured before; the product of these factors is greatest if all rounds have the same size.
+
+    >>> equal_round(100, budget=800, rounds=3)
+    234
+    """
+    return math.ceil((budget - taken) / rounds)
 
 
 def round_size_for_accuracy(taken: int, *, d: int, eps: float, bound: float) -> int:

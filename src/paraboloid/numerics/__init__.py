@@ -1,7 +1,7 @@
 """Exact pieces of numerical work: projections and minimisers on the ball, truncated and quantised means."""
 
 from paraboloid.numerics.ball import minimise_on_ball, project_onto_ball
-from paraboloid.numerics.closing_in import Closed, Window, close_in, n_low
+from paraboloid.numerics.closing_in import Closed, close_in, n_low
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.order import OrderEffect, order_effect
@@ -22,6 +22,7 @@ from paraboloid.numerics.smooth_fit import fit_smooth
 from paraboloid.numerics.tails import Limited, limit_tails
 from paraboloid.numerics.truncation import AS_PRINTED, CENTRED, Truncation, median_of_means, truncated_mean
 from paraboloid.numerics.variance import weigh_by_variance
+from paraboloid.numerics.window import Window
 
 __all__ = [
     "AS_PRINTED",

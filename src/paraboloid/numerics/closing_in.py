@@ -10,7 +10,8 @@ a measurement tells most at the height √(a/b), where both parts are equal; and
 the minimiser, whose expected regret is ρ, is surely inside. A window is the ellipsoid of that height about the
 minimiser, no wider than the domain. In its own coordinates it is the unit ball, and everything that is done on a ball
 can be done there: fit, verdict, design. The window is found anew from all evidence each time, in steps, so that what
-was thought before can do no lasting harm.
+was thought before can do no lasting harm. Where the noise surely grows, and far more likely as a factor than as a part
+of the height, the fit is one on a logarithmic scale (`numerics.log_scale`).
 
 ==================  ======================  =========================================================
 symbol              code                    meaning
@@ -22,17 +23,20 @@ c, R                ``centre``, ``spread``  of the window: z = c + R w, |w| ≤ 
 ==================  ======================  =========================================================
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.core import Evidence, Sample, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
-from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, upper_triangle
+from paraboloid.numerics.log_scale import on_log_scale
+from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms
 from paraboloid.numerics.region import project_onto_region
+from paraboloid.numerics.window import Window, selected
 
-__all__ = ["Closed", "Window", "close_in", "n_low"]
+__all__ = ["Closed", "close_in", "n_low"]
 
 SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
@@ -47,105 +51,20 @@ TIE = 0.01  # in log likelihood
 FEW = 50  # one point of so many, and one more, may be wild
 WILD = 5.0  # scales of Student's tails from the fit: one value in 65 by chance
 PATIENCE = 6  # steps without a gain
+LARGE = 0.5  # variance in units of the height's square: of smaller noise a logarithmic scale says nothing new
 NEAR = 16.0  # times a height: what is measured below says something of the noise at that height
 STEPS = 60
 TURNS = 3
 WIDENED = 4  # times at most
-REACH = 3.0  # in window radii: what lies farther away is used only while there is too little
-ENOUGH = 4  # times p measurements are enough
-TAILS = 3.0  # degrees of freedom of the tails that are thought possible
+FLATTER = 10.0  # times, at most, than the fit says is what counts as possible
+TAILS = 3.0  # degrees of freedom of the tails that are thought possible,
+LIGHT = 30.0  # and on a logarithmic scale, where far values are near
 SIZES, FINE = 30, 9  # of the noise, tried: over its whole range, and about the best of them
 MANY = 2**13  # values, of which about so many say where the best size of the noise is; all of them say what it is
 ROUNDING = 1e-12  # of the values' spread
 FINEST = 1e-14  # of the values' spread: lower than that numbers do not reach
 SMALLEST = 1e-250
 FAR = 2.0  # standard errors beyond which a mean loses weight
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """An ellipsoid in unit coordinates, z = centre + spread·w with |w| ≤ 1.
-
-    >>> import numpy as np
-    >>> window = Window(np.array([0.5, 0.0]), np.diag([0.1, 0.2]))
-    >>> window.to_local(window.from_local(np.array([[1.0, -1.0]]))).round(12)
-    array([[ 1., -1.]])
-    """
-
-    centre: Vector
-    spread: Matrix
-
-    @property
-    def is_everything(self) -> bool:
-        """Whether its coordinates are those of the domain."""
-        return not np.any(self.centre) and np.array_equal(self.spread, np.eye(self.centre.size))
-
-    def to_local(self, points: Matrix) -> Matrix:
-        """Return points (m, d) of unit coordinates in those of the window."""
-        return np.asarray(np.linalg.solve(self.spread, (points - self.centre).T).T, dtype=np.float64)
-
-    def from_local(self, points: Matrix) -> Matrix:
-        """Return points (m, d) of the window in unit coordinates."""
-        return np.asarray(self.centre + points @ self.spread.T, dtype=np.float64)
-
-    def seen(self, evidence: Evidence) -> Evidence:
-        """Return the evidence in the window's coordinates, without what lies far outside and is not needed."""
-        local = self.to_local(evidence.points)
-        away = np.linalg.norm(local, axis=1)
-        order = np.argsort(away, kind="stable")
-        total = np.cumsum(evidence.counts[order])
-        enough = int(np.searchsorted(total, ENOUGH * n_terms(evidence.dimension)))
-        reach = max(REACH, float(away[order[min(enough, len(order) - 1)]]))
-        return _rows(evidence, local, (away <= reach) & (evidence.counts > 0))
-
-    def pulled_back(self, fit: QuadraticFit) -> QuadraticFit:
-        """Return the same quadratic, fitted in the window's coordinates, in unit coordinates.
-
-        Its values, covariances and minimiser are the same ones. Far from the window's centre it extrapolates; and
-        rounding of coefficients of the domain's size hides what is tiny in a tiny window: evaluate it there.
-
-        >>> import numpy as np
-        >>> fit = QuadraticFit(np.array([1.0, 0.0, 2.0]), np.eye(3), 1.0, 9.0, np.zeros(1))  # 1 + w²
-        >>> back = Window(np.array([0.5]), np.array([[0.1]])).pulled_back(fit)  # 1 + 100 (z - ½)²
-        >>> back.theta.round(9), back.minimiser
-        (array([  26., -100.,  200.]), array([0.5]))
-        """
-        A = self._feature_map()
-        covariance = A.T @ fit.covariance @ A
-        return replace(
-            fit,
-            theta=A.T @ fit.theta,
-            covariance=(covariance + covariance.T) / 2,
-            minimiser=self.from_local(fit.minimiser[None, :])[0],
-        )
-
-    def _feature_map(self) -> Matrix:
-        """Return A, shape (p, p), with φ(w) = A φ(z) for w = B(z - c), B the inverse of ``spread``."""
-        d = self.centre.size
-        B = np.linalg.inv(self.spread)
-        g = B @ self.centre
-        i, j = upper_triangle(d)
-        half = np.where(i == j, 0.5, 1.0)[:, None]
-        A = np.zeros((n_terms(d), n_terms(d)))
-        A[0, 0] = 1.0
-        A[1 : d + 1, 0] = -g
-        A[1 : d + 1, 1 : d + 1] = B
-        # w_i w_j = (B_i·z - g_i)(B_j·z - g_j); its coefficient of z_k z_l, or of ½z_k², is B_ik B_jl + B_il B_jk.
-        A[d + 1 :, 0] = half[:, 0] * g[i] * g[j]
-        A[d + 1 :, 1 : d + 1] = -half * (g[j, None] * B[i] + g[i, None] * B[j])
-        A[d + 1 :, d + 1 :] = half * (B[i][:, i] * B[j][:, j] + B[i][:, j] * B[j][:, i])
-        return A
-
-
-def _rows(evidence: Evidence, points: Matrix, rows: npt.NDArray[np.bool_]) -> Evidence:
-    return Evidence(
-        points[rows],
-        evidence.counts[rows],
-        evidence.failures[rows],
-        evidence.means[rows],
-        evidence.scatter[rows],
-        evidence.precision[rows],
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,6 +85,7 @@ class Closed:
     window: Window
     evidence: Evidence
     fit: QuadraticFit
+    is_factor: bool = False  # whether the middle of the values was fitted, on a logarithmic scale, and not their mean
 
 
 def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float = 0.0) -> Closed | None:
@@ -186,7 +106,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     d = evidence.dimension
     if np.any(evidence.precision > 0) or evidence.n_measurements < n_terms(d) + 4:
         return None
-    measured = _rows(evidence, evidence.points, evidence.counts > 0)
+    measured = selected(evidence, evidence.points, evidence.counts > 0)
     heights = _heights(fit, measured)
     edge = float(np.average(heights, weights=np.minimum(measured.counts, 10)))
     spread = float(np.ptp(measured.means))
@@ -196,27 +116,35 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     plain = _likelihood(np.ones(len(heights)), *squares)
     if not _looks_worth(measured, heights, squares, plain):
         return None
-    height, waited, step = float(heights.max()), 0, 0
-    begin = _State(Window(np.zeros(d), np.eye(d)), measured, fit, np.inf, 0.0, plain[1] / (LEVEL * height) ** 2)
-    best = state = level = _finer(measured, begin, LEVEL * height, shape)  # the same everywhere
-    is_seen = True  # whether the data tell where the noise ceases to fall
-    while waited < PATIENCE and step < STEPS and height > max(_regret(state.fit), FINEST * spread):
-        state = _finer(measured, state, height, Shape.BALL)
-        low = int(measured.counts[_heights(state.fit, state.evidence) <= NEAR * height].sum())
-        is_seen = low > 2 * d
-        if is_seen or low == 0:  # a few would not tell, and the fit would follow them
-            best, waited = (state, 0) if state.likelihood > best.likelihood + TIE else (best, waited + 1)
-        if not is_seen:
-            break
-        height, step = height / FINER, step + 1
-    target = max(best.height if is_seen and waited else 0.0, SAFE * _regret(best.fit), FINEST * spread)
+    highest, nothing = float(heights.max()), np.zeros(len(heights))
+    begin = _State(
+        Window(np.zeros(d), np.eye(d)), measured, fit, np.inf, 0.0, plain[1] / (LEVEL * highest) ** 2, nothing
+    )
+    level = _finer(measured, begin, LEVEL * highest, shape)  # the same everywhere
+    best, lowest = _path(measured, level, highest, spread)
+    gain, sample = _sure_gain(best, level), _single_values(evidence)
+    if gain >= SURE and best.slope > LARGE and sample is not None:
+        begin = replace(best, likelihood=-np.inf)
+        other = _path(measured, begin, min(FINER**2 * best.height, highest), spread, sample)
+        if other[0].likelihood > best.likelihood + SURE:
+            best, lowest = other
+            gain = _sure_gain(best, level)
+    target = max(lowest, SAFE * _regret(best.fit), FINEST * spread)
     if (
-        _sure_gain(best, level) < max(SURE, rival)
+        gain < max(SURE, rival)
         or not target < edge / NEARER
         or _repeats_object(measured, _heights(best.fit, best.evidence), best.height)
     ):
         return None
-    return _closed(best, replace(measured, precision=best.evidence.precision), target, shape)
+    return _closed(best, replace(best.evidence, points=measured.points), target, shape)
+
+
+def _single_values(evidence: Evidence) -> Sample | None:
+    """Return the single values, if they are at hand, with the numbers that their rows have among the measured ones."""
+    if evidence.sample is None:
+        return None
+    number = np.cumsum(evidence.counts > 0) - 1
+    return replace(evidence.sample, rows=number[evidence.sample.rows])
 
 
 def n_low(evidence: Evidence, fit: QuadraticFit) -> int:
@@ -235,7 +163,10 @@ def n_low(evidence: Evidence, fit: QuadraticFit) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _State:
-    """A fit in the coordinates of a window, for noise of variance slope·(height² + h²), and its log likelihood."""
+    """A fit in the coordinates of a window, for noise of variance slope·(height² + h²), and its log likelihood.
+
+    ``steeper`` is zero, or what the scale of the values adds to the likelihood at each point.
+    """
 
     window: Window
     evidence: Evidence
@@ -243,6 +174,32 @@ class _State:
     height: float
     likelihood: float
     slope: float
+    steeper: Vector
+
+    @property
+    def tails(self) -> float:
+        return LIGHT if np.any(self.steeper) else TAILS
+
+
+def _path(
+    measured: Evidence, state: _State, height: float, spread: float, sample: Sample | None = None
+) -> tuple[_State, float]:
+    """Return the best of ever finer fits, and the height where the noise ceases to fall: 0 if the data do not tell it.
+
+    With single values the fits are those on the scale of `numerics.log_scale`.
+    """
+    best, waited, step = state, 0, 0
+    is_seen = True  # whether the data tell where the noise ceases to fall
+    while waited < PATIENCE and step < STEPS and height > max(_regret(state.fit), FINEST * spread):
+        state = _finer(measured, state, height, Shape.BALL, sample)
+        low = int(measured.counts[_heights(state.fit, state.evidence) <= NEAR * height].sum())
+        is_seen = low > 2 * measured.dimension
+        if is_seen or low == 0:  # a few would not tell, and the fit would follow them
+            best, waited = (state, 0) if state.likelihood > best.likelihood + TIE else (best, waited + 1)
+        if not is_seen:
+            break
+        height, step = height / FINER, step + 1
+    return best, best.height if is_seen and waited else 0.0
 
 
 def _closed(best: _State, weighed: Evidence, target: float, shape: Shape) -> Closed:
@@ -262,7 +219,7 @@ def _closed(best: _State, weighed: Evidence, target: float, shape: Shape) -> Clo
         local = window.seen(weighed)
         narrow = fit_quadratic(local, Shape.BALL)
     noise = best.slope * (best.height**2 + target**2)  # of a measurement at the window's edge
-    return Closed(window, local, replace(narrow, sigma2=noise))
+    return Closed(window, local, replace(narrow, sigma2=noise), bool(np.any(best.steeper)))
 
 
 def _looks_worth(
@@ -278,34 +235,46 @@ def _looks_worth(
     return any(_likelihood((middle / f) ** 2 + heights**2, *squares)[0] - plain[0] > WORTH for f in (1.0, 4.0, 16.0))
 
 
-def _finer(measured: Evidence, state: _State, height: float, shape: Shape) -> _State:
+def _finer(measured: Evidence, state: _State, height: float, shape: Shape, sample: Sample | None = None) -> _State:
     """Return the fit for noise whose parts are equal at this height, begun from that of a greater one."""
     window = _window(state.window, state.fit, height) if shape is Shape.BALL else state.window
-    heights = _heights(state.fit, replace(measured, points=state.window.to_local(measured.points)))
-    local = replace(measured, points=window.to_local(measured.points))
-    limit, slope = np.ones(len(heights)), state.slope
+    before = replace(measured, points=state.window.to_local(measured.points))
+    heights = _heights(state.fit, before)
+    if sample is not None:
+        before = on_log_scale(before, sample, state.fit, height)[0]
+    local = replace(before, points=window.to_local(measured.points))
+    limit, slope, steeper = np.ones(len(heights)), state.slope, np.zeros(len(heights))
+    tails, share = (TAILS if sample is None else LIGHT), _share(measured)
     fit: QuadraticFit | None = None
     for _ in range(TURNS):
         variance = height**2 + heights**2
         local = replace(local, precision=limit * local.counts / (slope * variance))
         fit = fit_quadratic(local, shape, near=fit)  # only the weights have changed
         heights = _heights(fit, local)
-        likelihood, slope = _likelihood(height**2 + heights**2, *_squares(local, fit))
+        if sample is not None:
+            local, steeper = on_log_scale(local, sample, fit, height)
+        likelihood, slope = _likelihood(height**2 + heights**2, *_squares(local, fit), tails)
         apart = np.abs(local.means - features(local.points) @ fit.theta)
         error = np.sqrt(slope * (height**2 + heights**2) / local.counts)
         limit = np.minimum(1.0, FAR * error / np.maximum(apart, 1e-300))
     assert fit is not None
-    return _State(window, local, fit, height, likelihood, slope)
+    return _State(window, local, fit, height, likelihood + share * float(steeper.sum()), slope, share * steeper)
 
 
-def _likelihood(variance: Vector, s: Vector, w: Vector) -> tuple[float, float]:
+def _share(evidence: Evidence) -> float:
+    """Return how much of a measurement's information is left for the noise when a quadratic has been fitted."""
+    n = float(evidence.n_measurements)
+    return max(n - n_terms(evidence.dimension), 1.0) / n
+
+
+def _likelihood(variance: Vector, s: Vector, w: Vector, tails: float = TAILS) -> tuple[float, float]:
     """Return the log likelihood of variances in these proportions, with Student's tails, and their size."""
     parts, total, level = s / variance, float(w.sum()), float(np.log(variance) @ w)
 
     def at(sizes: Vector, every: int = 1) -> Vector:
         some = w[::every]
-        tails = np.log1p(parts[::every] / (TAILS * sizes[:, None])) @ some * (total / float(some.sum()))
-        return -(total * np.log(sizes) + level + (TAILS + 1) * tails)
+        far = np.log1p(parts[::every] / (tails * sizes[:, None])) @ some * (total / float(some.sum()))
+        return total * _at_centre(tails) - (total * np.log(sizes) + level + (tails + 1) * far)
 
     mean = max(float(parts @ w) / total, SMALLEST)
     # One value of 10⁶ among normal ones makes the mean 10¹² times what most say; and most may lie on the fit exactly.
@@ -315,7 +284,12 @@ def _likelihood(variance: Vector, s: Vector, w: Vector) -> tuple[float, float]:
     sizes = _spaced(float(sizes[max(best - 1, 0)]), float(sizes[min(best + 1, SIZES - 1)]), FINE)
     found = at(sizes)
     best = int(np.argmax(found))
-    return float(found[best]), float(sizes[best]) * TAILS / (TAILS - 2)
+    return float(found[best]), float(sizes[best]) * tails / (tails - 2)
+
+
+def _at_centre(tails: float) -> float:
+    """Return twice the log of Student's density at zero, but for a constant that is the same for all tails."""
+    return 2 * math.lgamma((tails + 1) / 2) - 2 * math.lgamma(tails / 2) - math.log(tails)
 
 
 def _spaced(low: float, high: float, n: int) -> Vector:
@@ -350,16 +324,24 @@ def _shares(state: _State) -> tuple[Vector, npt.NDArray[np.bool_]]:
     """Return what each point has in the log likelihood, and whether it lies farther from the fit than noise does."""
     squares, weights = _squares(state.evidence, state.fit)
     heights = _heights(state.fit, state.evidence)
-    scaled = state.slope * (TAILS - 2) / TAILS * (state.height**2 + heights**2)
-    shares = -weights * (np.log(scaled) + (TAILS + 1) * np.log1p(squares / (TAILS * scaled)))
-    return shares, squares > WILD**2 * scaled
+    tails, variance = state.tails, state.slope * (state.height**2 + heights**2)
+    scaled = (tails - 2) / tails * variance
+    shares = weights * (_at_centre(tails) - np.log(scaled) - (tails + 1) * np.log1p(squares / (tails * scaled)))
+    return shares + state.steeper, squares > WILD**2 * scaled
 
 
 def _window(outer: Window, fit: QuadraticFit, height: float) -> Window:
-    """Return the ellipsoid about the minimiser at this height, no wider than the domain."""
-    back = np.linalg.inv(outer.spread)
+    """Return the ellipsoid about the minimiser at this height, no wider than the domain.
+
+    Where the data say little of a curvature, the prior makes it about one standard error of them. A window as narrow as
+    that says would let the next measurements say still less, and so on: the search would stay on the side of a valley.
+    """
+    d, back = fit.minimiser.size, np.linalg.inv(outer.spread)
     eigenvalues, Q = np.linalg.eigh(back.T @ fit.hessian @ back)
-    radii = np.minimum(np.sqrt(2 * height / np.maximum(eigenvalues, 1e-300)), 1.0)
+    phi = 2 * features((back @ Q).T)[:, d + 1 :]  # of the curvature along each axis
+    error = np.sqrt(np.maximum(np.sum((phi @ fit.covariance[d + 1 :, d + 1 :]) * phi, axis=1), 0.0))
+    sure = np.maximum(eigenvalues - error, eigenvalues / FLATTER)
+    radii = np.minimum(np.sqrt(2 * height / np.maximum(sure, 1e-300)), 1.0)
     return Window(outer.from_local(fit.minimiser[None, :])[0], Q * radii)
 
 

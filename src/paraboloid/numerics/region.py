@@ -8,6 +8,8 @@ from paraboloid.numerics.ball import lowest_on_ball
 
 __all__ = ["minimise_on_region", "project_onto_region", "random_points"]
 
+ROUNDING = 1e-14  # of the greatest eigenvalue
+
 
 def project_onto_region(shape: Shape, points: Matrix) -> Matrix:
     """Return each of the points (m, d) moved to the nearest one of the region.
@@ -51,10 +53,20 @@ def minimise_on_region(shape: Shape, hessian: Matrix, linear: Vector) -> Vector:
     """
     if shape is Shape.BALL:
         return lowest_on_ball(hessian, linear, 1.0)
-    root = linalg.cholesky(hessian)  # upper: H = rootᵀ root
+    root = _root(hessian)
     inside = -linalg.cho_solve((root, False), linear)  # whatever its condition: the fit has seen to that
     if np.abs(inside).max() <= 1:
         return np.asarray(inside, dtype=np.float64)
     target = -linalg.solve_triangular(root, linear, trans="T")
     solution = optimize.lsq_linear(root, target, bounds=(-1.0, 1.0), method="bvls", tol=1e-12)
     return np.clip(solution.x, -1.0, 1.0)
+
+
+def _root(hessian: Matrix) -> Matrix:
+    """Return the upper factor, H = rootᵀ root, also of a matrix that is positive definite by less than rounding."""
+    try:
+        root: Matrix = linalg.cholesky(hessian)
+    except linalg.LinAlgError:
+        eigenvalues, Q = np.linalg.eigh(hessian)
+        root = np.linalg.qr((Q * np.sqrt(np.maximum(eigenvalues, ROUNDING * eigenvalues[-1]))).T)[1]
+    return root

@@ -28,6 +28,7 @@ w                   ``weight``              share of the limited residuals in wh
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
@@ -45,6 +46,9 @@ OUTLIER = 0.02  # of the variance, below which even few measurements leave no do
 FAR = 8.0  # scales s beyond which a value is named an outlier
 ROUNDING = 1e-9  # of the values' spread: residuals below it are rounding, not noise
 STEPS = 100
+AGREEING = 3  # repeats, places and wild values, at least, for repeats that agree to be a sign of exact values;
+DECIDED = 0.6  # of these places at least must agree
+SAME = 1e-6  # of a difference, up to which two are the same
 EXACT = 100.0  # times the rounding, up to which a value lies exactly on a quadratic
 SHARPENED = 20  # steps of reweighting
 UNTOLD = 1e6  # condition number of the places of exact values, from which on they do not tell a quadratic
@@ -64,7 +68,7 @@ class Limited:
     n_far
         Number of single values more than 8 scales from the fit.
     is_exact
-        Whether most values lie exactly on a quadratic, and those that do not were left out.
+        Whether most values are exact, by a quadratic or by repeats, and those that are not were left out.
 
     Examples
     --------
@@ -132,6 +136,10 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
     share = float(values.count @ limited**2) / max(float(values.count @ raw**2), 1e-300)
     if s == 0:
         return _exact(evidence, values, theta)
+    agreed = _agreed(values, theta)
+    if agreed is not None:
+        n_far = int(values.count[np.abs(agreed - values.y) > ROUNDING * _spread(values)].sum())
+        return Limited(_with_values(evidence, values, agreed), 1.0, n_far, is_exact=True)
     if share > least:
         return nothing
     n_far = int(values.count[np.abs(values.residuals(theta)) > FAR * s].sum())
@@ -162,6 +170,45 @@ def _exact(evidence: Evidence, values: _Values, theta: Vector) -> Limited:
     theta = values.reweighted(is_good.astype(np.float64))
     repaired = np.where(is_good, values.y, values.y - values.residuals(theta))
     return Limited(_with_values(evidence, values, repaired), 1.0, n_far, is_exact=True)
+
+
+def _agreed(values: _Values, theta: Vector) -> Vector | None:
+    """Return what most repeats at each place agree on, where that is so to the last digit and the others are wild.
+
+    Repeats of noisy values never agree. Those of coarse readings do, but differ by whole steps, the same ones again and
+    again, and wild values each by an amount of its own. Where two repeats disagree, the one nearer to the fit is taken.
+    """
+    n_places = len(values.phi)
+    common, is_most = _most_common(values)
+    total = np.bincount(values.row, weights=values.count, minlength=n_places)
+    is_agreed = is_most & (total >= AGREEING)
+    if int(is_agreed.sum()) < max(AGREEING, DECIDED * int(np.sum(total >= AGREEING))):
+        return None
+    apart = np.abs(values.y - common[values.row])[is_agreed[values.row]]
+    apart = np.sort(apart[apart > ROUNDING * _spread(values)])
+    if len(apart) < AGREEING or np.sum(np.diff(apart) < SAME * apart[1:]) > len(apart) / 4:
+        return None
+    order = np.lexsort((np.abs(values.residuals(theta)), values.row))
+    _, first = np.unique(values.row[order], return_index=True)
+    nearest = np.zeros(n_places)
+    nearest[values.row[order][first]] = values.y[order][first]
+    agreed: Vector = np.where(is_most, common, nearest)[values.row]
+    return agreed
+
+
+def _most_common(values: _Values) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """Return the value that more than half of a place's repeats have, and whether there is one, for each place."""
+    order = np.lexsort((values.y, values.row))
+    row, y, count = values.row[order], values.y[order], values.count[order]
+    is_new = np.ones(len(y), dtype=np.bool_)
+    is_new[1:] = (row[1:] != row[:-1]) | (np.diff(y) > ROUNDING**1.5 * np.abs(y[1:]))
+    first = np.flatnonzero(is_new)
+    alike = np.bincount(np.cumsum(is_new) - 1, weights=count)
+    total = np.bincount(row, weights=count, minlength=len(values.phi))
+    most = first[2 * alike > total[row[first]]]
+    common, is_most = np.zeros(len(values.phi)), np.zeros(len(values.phi), dtype=np.bool_)
+    common[row[most]], is_most[row[most]] = y[most], True
+    return common, is_most
 
 
 def _sharpened(values: _Values, theta: Vector) -> Vector:
