@@ -22,8 +22,8 @@ from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
 __all__ = ["fit_smooth"]
 
 MOST = 300  # points that enter; beyond, the highest are left out
-STEPS = (24, 12)  # of the likelihood's ascent, for a first centre and for a better one
-PLACES = (2, 5)  # the best measured places are where descents begin, for a first centre and for a better one
+STEPS = (30, 15)  # of the likelihood's ascent, for a first centre and for a better one
+PLACES = (3, 5)  # the best measured places are where descents begin, for a first centre and for a better one
 CAUTION = 2.0  # standard deviations by which a place must be lower to be preferred
 KNOWN = 2.0  # times the standard deviation at the best place, up to which another counts as known as well
 FREEDOM = 500.0  # of repeats that count: the noise is then known to 6 %, and more would outweigh all else in the ascent

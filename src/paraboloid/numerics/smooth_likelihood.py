@@ -69,7 +69,7 @@ class Likelihood:
         begin = min([inside, *larger, *(single if self.curves.size else [])], key=lambda numbers: self(numbers)[0])
         found = self._ascent(begin, bounds, steps)
         if found.x[5] > MISFIT:  # perhaps a local optimum: the other one is where the discrepancy explains it all
-            other = self._ascent(np.array([found.x[0], *larger[0][1:5], *EXPECTED[5:]]), bounds, steps // 2)
+            other = self._ascent(np.array([found.x[0], *larger[0][1:5], *EXPECTED[5:]]), bounds, steps)
             found = other if other.fun < found.fun else found
         return np.asarray(found.x, dtype=np.float64)
 
