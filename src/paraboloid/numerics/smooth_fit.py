@@ -29,6 +29,7 @@ KNOWN = 2.0  # times the standard deviation at the best place, up to which anoth
 FREEDOM = 500.0  # of repeats that count: the noise is then known to 6 %, and more would outweigh all else in the ascent
 REPEATS = 5  # degrees of freedom of repeats, from which on they say what the noise is at the start
 DESCENT = 25
+LEVELS = np.linspace(-1.0, 1.0, 17)  # of a knob, at which another basin is looked for
 
 
 def fit_smooth(evidence: Evidence, shape: Shape, quadratic: Vector) -> SmoothFit:
@@ -105,8 +106,26 @@ def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector, place
     safe = fit.value(measured) + CAUTION * fit.deviation(measured)
     starts = [*measured[np.argsort(safe)[:places]], project_onto_region(shape, fit.centre[None, :])[0]]
     found = np.array([*[_descended(fit, z, shape) for z in starts], *starts])
-    best = found[int(np.argmin(fit.value(found) + CAUTION * fit.deviation(found)))]
+    best = _safest(fit, found)
+    across = _across(fit, best, shape)
+    if not np.array_equal(across, best):
+        best = _safest(fit, np.stack([best, across, _descended(fit, across, shape)]))
     return _drawn_towards(fit, quadratic, best) if _is_as_good(fit, quadratic, best) else best
+
+
+def _safest(fit: SmoothFit, places: Matrix) -> Vector:
+    """Return the place that is lowest for sure."""
+    lowest: Vector = places[int(np.argmin(fit.value(places) + CAUTION * fit.deviation(places)))]
+    return lowest
+
+
+def _across(fit: SmoothFit, z: Vector, shape: Shape) -> Vector:
+    """Return z with knobs set anew one by one, each over its whole range: where a curve has more than one basin."""
+    for k in range(z.size):
+        line = np.repeat(z[None, :], len(LEVELS) + 1, axis=0)
+        line[1:, k] = LEVELS
+        z = _safest(fit, project_onto_region(shape, line))
+    return z
 
 
 def _drawn_towards(fit: SmoothFit, z: Vector, best: Vector) -> Vector:

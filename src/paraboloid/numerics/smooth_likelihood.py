@@ -19,7 +19,7 @@ __all__ = ["Likelihood", "Means"]
 
 EXPECTED = np.array([-4.0, -2.0, -3.0, -0.2, 0.5, -3.0, -3.0, -3.0, -0.7])
 SPREAD = np.array([4.0, 3.0, 3.0, 0.7, 0.5, 1.0, 3.0, 3.0, 0.5])
-LOWEST = np.array([-16.0, -12.0, -12.0, np.log(0.05), 0.0, -9.0, -12.0, -12.0, np.log(0.05)])
+LOWEST = np.array([-16.0, -12.0, -12.0, np.log(0.05), -2.0, -9.0, -12.0, -12.0, np.log(0.05)])
 HIGHEST = np.array([4.0, 12.0, 12.0, np.log(3.0), 2.0, 0.0, 12.0, 12.0, 0.0])
 
 LARGE = (4.0, 8.0)  # logs of sizes of the discrepancy, from which the ascent may begin, too
