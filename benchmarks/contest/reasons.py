@@ -78,15 +78,15 @@ REASONS: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("simopt_san1",),
         "Thirteen knobs, so that a quadratic has 105 coefficients, and noise in proportion to the knobs: ten times as "
-        "large at one end of the range as near the minimum. Seen: at T = 1000 the curves of single knobs are recognised "
+        "large at one end of the range as near the minimum. Seen: at T = 1000 curves of single knobs are recognised "
         "after some 600 measurements, but model and design take the noise for equal everywhere, and go on measuring "
         "where it is large.",
     ),
     (
         ("simopt_cntnews1",),
         "One knob. Seen: the cost is nearly two straight lines, of which most measurements at the ends and in the "
-        "middle say little; its bend is noticed late. Its single-knob curve is followed since, at the best rivals' level "
-        "on tuning seeds.",
+        "middle say little; its bend is noticed late. Its curve is followed since then, at the level of "
+        "the best rivals on tuning seeds.",
     ),
     (
         (

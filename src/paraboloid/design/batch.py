@@ -90,13 +90,12 @@ def next_batch(
     Sigma, sigma2 = fit.covariance, fit.sigma2
     points = _candidates(fit, shape, rng)
     p = len(W)
-    if ahead is not None and p <= LARGEST_PLANNED and fit.information is not None:
+    if shape is Shape.BOX and ahead is not None and p <= LARGEST_PLANNED and fit.information is not None:
         total = fit.sigma2 * float(fit.information[0, 0]) + n + ahead  # the first feature is 1
         if total > p - 0.5:
             return merge(_planned(fit, shape, W, points, n, ahead), np.ones(n, dtype=np.int64))
-        if shape is Shape.BOX:
-            chosen = _together(fit, shape, W, points, n, positive_inverse(Sigma))
-            return merge(chosen, np.ones(n, dtype=np.int64))
+        chosen = _together(fit, shape, W, points, n, positive_inverse(Sigma))
+        return merge(chosen, np.ones(n, dtype=np.int64))
     if n <= POLISHED * p:
         chosen = choose_greedily(shape, (Sigma, W, sigma2), points, n, polish=p <= LARGEST_POLISHED)
         return merge(chosen, np.ones(n, dtype=np.int64))

@@ -40,7 +40,7 @@ from paraboloid.numerics.region import minimise_on_region
 __all__ = ["QuadraticFit", "fit_quadratic", "prior_precision"]
 
 NOISE_FLOOR = 1e-5  # one pseudo-measurement says that the noise variance is this part of the values' variance,
-COMPLETE_FLOOR = 1e-6  # or this part, as soon as there are p measurements,
+COMPLETE_FLOOR = {Shape.BOX: 1e-6, Shape.BALL: 1e-5}  # or this part, as soon as there are p measurements,
 NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
 NOISE_WEIGHT = 1.0  # how many measurements that is worth
 LARGEST_R2 = 4.0
@@ -236,7 +236,7 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
         n,
         d,
         nu=_nu(d),
-        floor=_noise_floor(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2),
+        floor=_noise_floor(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2, COMPLETE_FLOOR[shape]),
     )
     r0 = _first_r2(shape, d)
     if near is not None and n > ONE_START * phi.shape[1]:
@@ -291,7 +291,7 @@ def _spread_of(x0: Vector, r0: float) -> float:
     return min(LARGEST_R2, (x0.size * r0 + float(x0 @ x0)) / (2 * x0.size))
 
 
-def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scatter: float) -> float:
+def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scatter: float, complete: float) -> float:
     """Return what the pseudo-measurement says of the noise variance, in standard units.
 
     Below p measurements the model fits them all and nothing is known of the noise: then it is the stated part of the
@@ -302,7 +302,7 @@ def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scat
     """
     n, p = int(counts.sum()), phi.shape[1]
     if n < p + 2:
-        return NOISE_FLOOR if n < p else COMPLETE_FLOOR
+        return NOISE_FLOOR if n < p else complete
     theta, rank = _least_squares(unknown, phi, y, counts)
     left_over = float(counts @ (y - phi @ theta) ** 2 + scatter) / max(n - rank, 1)
     return max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
