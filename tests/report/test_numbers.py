@@ -72,8 +72,8 @@ def near_and_far(power: float, share: float, seed: int) -> tuple[Any, Any]:
     return 0.1 + away, np.sum(np.abs(away) ** power, axis=1) * np.exp(share * rng.standard_normal(300))
 
 
-@pytest.mark.parametrize(("power", "share", "is_quadratic"), [(2.0, 0.3, True), (1.3, 0.1, False)])
-@pytest.mark.parametrize("seed", [0, 2, 3])
+@pytest.mark.parametrize(("power", "share", "is_quadratic"), [(2.0, 0.3, True), (1.3, 0.05, False)])
+@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_noise_that_grows_with_the_height_is_fitted_in_the_window_of_the_answer(
     power: float, share: float, is_quadratic: bool, seed: int, sign: float
