@@ -85,8 +85,7 @@ REASONS: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("simopt_cntnews1",),
         "One knob. Seen: the cost is nearly two straight lines, of which most measurements at the ends and in the "
-        "middle say little; its bend is noticed late. Its curve is followed since then, at the level of "
-        "the best rivals on tuning seeds.",
+        "middle say little; its bend is noticed late.",
     ),
     (
         (

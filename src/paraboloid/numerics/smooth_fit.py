@@ -53,7 +53,8 @@ def fit_smooth(evidence: Evidence, shape: Shape, quadratic: Vector) -> SmoothFit
     numbers[0] = np.log(noise)
     for steps, places in zip(STEPS, PLACES, strict=True):
         likelihood = Likelihood(means, centre, least, noise, shape)
-        numbers = likelihood.best(numbers, steps, is_first=steps == STEPS[0])
+        ascent = likelihood.best if steps == STEPS[0] else likelihood.refined
+        numbers = ascent(numbers, steps)
         fit = _conditioned(likelihood, centre, numbers, shift, scale)
         centre = _answer(fit, means, shape, quadratic, places)
         least = float(fit.derivatives(centre)[0])

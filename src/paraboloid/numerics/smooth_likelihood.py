@@ -55,26 +55,34 @@ class Likelihood:
         self.expected = EXPECTED.copy()
         self.expected[0] = np.log(noise)
 
-    def best(self, start: Vector, steps: int, *, is_first: bool = True) -> Vector:
-        """Return the numbers of the largest likelihood that so many steps find, at first from the best start."""
-        lowest, highest = LOWEST.copy(), HIGHEST.copy()
-        # Where most was measured near the minimum, the noise of one measurement is many times the spread of the means.
-        lowest[0], highest[0] = min(lowest[0], self.expected[0] - 4), max(highest[0], self.expected[0] + 4)
-        bounds = list(zip(lowest, highest, strict=True))
-        inside = np.clip(start, lowest, highest)
-        if not is_first:
-            return np.asarray(self._ascent(inside, bounds, steps).x, dtype=np.float64)
+    def best(self, start: Vector, steps: int) -> Vector:
+        """Return the numbers of the largest likelihood that so many steps find from the best of several starts."""
+        inside = self._inside(start)
         larger = [np.array([inside[0], size, size, *inside[3:]]) for size in LARGE]
         single = [np.array([inside[0], SMALL, SMALL, *inside[3:6], size, size, inside[8]]) for size in (0.0, *LARGE)]
         begin = min([inside, *larger, *(single if self.curves.size else [])], key=lambda numbers: self(numbers)[0])
-        found = self._ascent(begin, bounds, steps)
+        found = self._ascent(begin, steps)
         if found.x[5] > MISFIT:  # perhaps a local optimum: the other one is where the discrepancy explains it all
-            other = self._ascent(np.array([found.x[0], *larger[0][1:5], *EXPECTED[5:]]), bounds, steps)
+            other = self._ascent(np.array([found.x[0], *larger[0][1:5], *EXPECTED[5:]]), steps)
             found = other if other.fun < found.fun else found
         return np.asarray(found.x, dtype=np.float64)
 
-    def _ascent(self, start: Vector, bounds: list[tuple[float, float]], steps: int) -> optimize.OptimizeResult:
+    def refined(self, start: Vector, steps: int) -> Vector:
+        """Return the numbers of the largest likelihood that so many steps find from this start alone."""
+        return np.asarray(self._ascent(self._inside(start), steps).x, dtype=np.float64)
+
+    def _ascent(self, start: Vector, steps: int) -> optimize.OptimizeResult:
+        bounds = list(zip(*self._range(), strict=True))
         return optimize.minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps})
+
+    def _inside(self, numbers: Vector) -> Vector:
+        return np.asarray(np.clip(numbers, *self._range()))
+
+    def _range(self) -> tuple[Vector, Vector]:
+        lowest, highest = LOWEST.copy(), HIGHEST.copy()
+        # Where most was measured near the minimum, the noise of one measurement is many times the spread of the means.
+        lowest[0], highest[0] = min(lowest[0], self.expected[0] - 4), max(highest[0], self.expected[0] + 4)
+        return lowest, highest
 
     def covariance(self, numbers: Vector) -> Matrix:
         """Return the covariance of the means, noise included."""
