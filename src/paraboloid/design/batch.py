@@ -1,8 +1,9 @@
 """The next batch of measurements: an optimal design with the data already taken, in whole repeats.
 
-Large batches solve the convex design problem and round it; the rest of the rounding, and small batches altogether, are
-filled one measurement at a time with the largest gain. The first p measurements depend on each other, for they have to
-tell p coefficients: they are planned together with those that will follow, and planned anew after each batch.
+Large batches solve the convex design problem and round it; the rest of the rounding is filled one measurement at a time
+with the largest gain. Small batches are chosen in the same way, and then exchanged one for another. The first p
+measurements depend on each other, for they have to tell p coefficients: they are planned together with those that will
+follow, and planned anew after each batch.
 """
 
 import numpy as np
@@ -20,9 +21,11 @@ from paraboloid.numerics.positive import positive_inverse
 
 __all__ = ["merge", "next_batch", "pilot"]
 
-POLISHED = 2  # batches below this many times p are chosen and polished point by point
+POLISHED = 2  # batches below this many times p are chosen and exchanged point by point
 LARGEST_POLISHED = 2000  # coefficients (61 knobs); beyond, a point takes a second
-LARGEST_PLANNED = 500  # coefficients (30 knobs); beyond, a plan takes a minute
+LARGEST_PLANNED = 300  # coefficients (23 knobs); beyond, exchanges take a minute
+SWEEPS, SWEEPS_AHEAD = 8, 3  # most turns of exchanges, of a batch and of a plan of which only a part is measured next
+WORTHWHILE = 0.02  # part by which a turn lowers tr(WΣ), below which there is no other
 FILLED = 10  # below this many, what rounding down leaves over is chosen point by point; above it makes no difference
 CLOSED_FROM = 15  # knobs, from which on the closed form is far cheaper, and within a few per cent
 OUTWEIGHED = 1.5  # times what was measured before: a larger batch can be chosen as if it were the first
@@ -90,14 +93,11 @@ def next_batch(
     Sigma, sigma2 = fit.covariance, fit.sigma2
     points = _candidates(fit, shape, rng)
     p = len(W)
-    if shape is Shape.BOX and ahead is not None and p <= LARGEST_PLANNED and fit.information is not None:
-        total = fit.sigma2 * float(fit.information[0, 0]) + n + ahead  # the first feature is 1
-        if total > p - 0.5:
-            return merge(_planned(fit, shape, W, points, n, ahead), np.ones(n, dtype=np.int64))
-        chosen = _together(fit, shape, W, points, n, positive_inverse(Sigma))
-        return merge(chosen, np.ones(n, dtype=np.int64))
     if n <= POLISHED * p:
-        chosen = choose_greedily(shape, (Sigma, W, sigma2), points, n, polish=p <= LARGEST_POLISHED)
+        if p <= LARGEST_PLANNED:
+            chosen = _exchanged(fit, shape, W, points, n, ahead)
+        else:
+            chosen = choose_greedily(shape, (Sigma, W, sigma2), points, n, polish=p <= LARGEST_POLISHED)
         return merge(chosen, np.ones(n, dtype=np.int64))
     is_closed = fit.minimiser.size >= CLOSED_FROM and n > OUTWEIGHED * (fit.freedom + p)
     points, weights = _closed(fit, shape, 2 * p, rng) if is_closed else _large_batch(fit, shape, W, points, n, rng)
@@ -155,20 +155,39 @@ def merge(points: Matrix, repeats: Counts) -> tuple[Matrix, Counts]:
     return distinct, np.bincount(index, weights=repeats[used]).astype(np.int64)
 
 
+def _exchanged(fit: QuadraticFit, shape: Shape, W: Matrix, points: Matrix, n: int, ahead: int | None) -> Matrix:
+    """Return n measurements that leave the least regret together, or with so many that will follow."""
+    p = len(W)
+    if ahead is not None and fit.information is not None:
+        total = fit.sigma2 * float(fit.information[0, 0]) + n + ahead  # the first feature is 1
+        if total > p - 0.5:
+            return _planned(fit, shape, W, points, n, ahead)
+    return _together(fit, shape, W, points, n, positive_inverse(fit.covariance), SWEEPS)
+
+
 def _planned(fit: QuadraticFit, shape: Shape, W: Matrix, points: Matrix, n: int, ahead: int) -> Matrix:
     """Return n of the n + ahead measurements that together leave the least regret: those that tell most now."""
     measured = np.zeros_like(W) if fit.information is None else fit.information
     known = measured + TRUSTED * prior_precision(fit, shape)
-    plan = _together(fit, shape, W, points, n + ahead, known)
+    plan = _together(fit, shape, W, points, n + ahead, known, SWEEPS_AHEAD if ahead else SWEEPS)
     return plan[choose_in_turn((fit.covariance, W, fit.sigma2), plan, n)] if ahead else plan
 
 
-def _together(fit: QuadraticFit, shape: Shape, W: Matrix, points: Matrix, n: int, precision: Matrix) -> Matrix:
+def _together(
+    fit: QuadraticFit, shape: Shape, W: Matrix, points: Matrix, n: int, precision: Matrix, sweeps: int
+) -> Matrix:
     """Return n measurements chosen one by one and then exchanged, for so much known beforehand, (p, p)."""
     sigma2 = fit.sigma2
     chosen = choose_greedily(shape, (fit.covariance, W, sigma2), points, n, polish=False)
-    phi = features(chosen)
-    return exchange(shape, (positive_inverse(precision + phi.T @ phi / sigma2), W, sigma2), points, chosen)
+    before = np.inf
+    for _ in range(sweeps):
+        phi = features(chosen)
+        Sigma = positive_inverse(precision + phi.T @ phi / sigma2)
+        left = float(np.sum(W * Sigma))
+        if left > (1 - WORTHWHILE) * before:
+            break
+        before, chosen = left, exchange(shape, (Sigma, W, sigma2), points, chosen)
+    return chosen
 
 
 def _candidates(fit: QuadraticFit, shape: Shape, rng: np.random.Generator) -> Matrix:
