@@ -51,22 +51,27 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
     A = fit.curvature(z)
     inverse = np.linalg.inv(A)
     root = np.linalg.cholesky(inverse).T  # |root g|² = gᵀA⁻¹g
-    _, at_z = fit.gradient_covariance(z, candidates[:1])
+    reach = fit.reach(candidates)
+    at_candidates, at_z = fit.gradient_covariance(z, candidates, reach)
     spread = np.linalg.cholesky(inverse @ at_z @ inverse + 1e-12 * np.eye(z.size))
     draws = project_onto_region(shape, z + np.clip(rng.standard_normal((DRAWS, z.size)) @ spread.T, -0.3, 0.3))
-    Q = np.vstack([root @ fit.gradient_covariance(at, candidates)[0] for at in (z, *draws)])
-    P = fit.covariance(candidates)
+    others = [fit.gradient_covariance(at, candidates, reach)[0] for at in draws]
+    Q = np.vstack([root @ covariance for covariance in (at_candidates, *others)])
+    P = fit.covariance(candidates, reach)
+    own, told = np.maximum(np.diag(P), 0.0), np.zeros((PLACES, len(candidates)))
     height = np.maximum(fit.value(candidates) - fit.value(z[None, :]), 0.0) / fit.scale
     repeats = np.zeros(len(candidates), dtype=np.int64)
-    size = -(-n // PLACES)
-    while (left := n - int(repeats.sum())) > 0:
-        m = min(size, left)
+    size = max(-(-n // PLACES), 1)
+    for k in range(-(-n // size)):
+        m = min(size, n - k * size)
         variance = fit.sigma2 / m + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
-        gain = np.sum(Q**2, axis=0) / (np.maximum(np.diag(P), 0.0) + variance)
+        gain = np.einsum("ij,ij->j", Q, Q) / (own + variance)
         best = int(np.argmax(gain))
-        column = P[:, best] / (P[best, best] + variance[best])
-        Q = Q - np.outer(Q[:, best], column)
-        P = P - np.outer(column, P[best])
+        column = P[best] - told[:k, best] @ told[:k]  # the measurements before it have told a part
+        spread = np.sqrt(own[best] + variance[best])
+        told[k] = column / spread
+        Q -= np.outer(Q[:, best] / spread, told[k])
+        own = np.maximum(own - told[k] ** 2, 0.0)
         repeats[best] += m
     return merge(candidates, repeats)
 

@@ -43,8 +43,8 @@ JITTER = 1e-9
 class SmoothFit:
     """The fitted function in unit coordinates; values are in units of their spread inside, and as measured outside.
 
-    Made by `fit_smooth`. ``points`` were measured, ``centre`` is where the discrepancy is smallest, ``minimiser`` the
-    answer; the other fields are the symbols above.
+    Made by `fit_smooth`. ``points`` were measured, ``basis`` and ``grown`` are φ with ψ, and a, at them; ``centre`` is
+    where the discrepancy is smallest, ``minimiser`` the answer; the other fields are the symbols above.
 
     Examples
     --------
@@ -60,6 +60,8 @@ class SmoothFit:
     """
 
     points: Matrix
+    basis: Matrix
+    grown: Vector
     centre: Vector
     minimiser: Vector
     length2: float
@@ -77,15 +79,30 @@ class SmoothFit:
 
     def value(self, z: Matrix) -> Vector:
         """Return the mean of f at points (m, d)."""
-        return self.shift + self.scale * (self.kernel(z, self.points) @ self.alpha)
+        return self.shift + self.scale * (self.alpha @ self._at_data(z))
 
     def kernel(self, x: Matrix, y: Matrix) -> Matrix:
         """Return Cov f(x), f(y) before any data, in units of the values' variance."""
-        a, b = self._growth(x), self._growth(y)
-        near = np.exp(-squared_distances(x, y) / (2 * self.length2))
-        mirrored = np.exp(-squared_distances(x, 2 * self.centre - y) / (2 * self.length2))
-        both = (self.even + self.odd) / 2 * near + (self.even - self.odd) / 2 * mirrored
-        return np.asarray((self._features(x) * self._variances) @ self._features(y).T + a[:, None] * both * b)
+        return self._kernel((x, self._features(x), self._growth(x)), (y, self._features(y), self._growth(y)))
+
+    def _at_data(self, x: Matrix) -> Matrix:
+        """Return Cov f, f(x) before any data, f at the points that were measured, (N, m)."""
+        return self._kernel((self.points, self.basis, self.grown), (x, self._features(x), self._growth(x)))
+
+    def _kernel(self, one: tuple[Matrix, Matrix, Vector], other: tuple[Matrix, Matrix, Vector]) -> Matrix:
+        """Return the covariance before any data between two sets of points, given with φ and ψ, and a, at them."""
+        (x, psi, a), (y, chi, b) = one, other
+        near, mirrored = squared_distances(x, y), squared_distances(x, 2 * self.centre - y)
+        for kernel in (near, mirrored):  # in place: finding memory takes longer than the arithmetic
+            kernel *= -0.5 / self.length2
+            np.exp(kernel, out=kernel)
+        near *= (self.even + self.odd) / 2
+        mirrored *= (self.even - self.odd) / 2
+        near += mirrored
+        near *= a[:, None]
+        near *= b
+        near += (psi * self._variances) @ chi.T
+        return near
 
     def _features(self, x: Matrix) -> Matrix:
         """Return φ and ψ at points (m, d)."""
@@ -103,32 +120,58 @@ class SmoothFit:
         grown: Vector = (1 + np.sum((x - self.centre) ** 2, axis=1) / self.length2) ** self.growth
         return grown
 
-    def covariance(self, x: Matrix) -> Matrix:
-        """Return the covariance of f at points (m, d), given the data, in units of the values' variance."""
-        reach = linalg.solve_triangular(self.root, self.kernel(self.points, x), lower=True, check_finite=False)
-        return self.kernel(x, x) - reach.T @ reach
+    def reach(self, x: Matrix) -> Matrix:
+        """Return what the data say of f at points (m, d): the data lower Cov f(x), f(y) by reach(x)ᵀreach(y)."""
+        return self._solved(self._at_data(x))
+
+    def _solved(self, at_data: Matrix) -> Matrix:
+        """Return root⁻¹ times the matrix, in its place: transposed it has the order in which BLAS takes it uncopied."""
+        return np.asarray(linalg.blas.dtrsm(1.0, self.root, at_data.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
+
+    def covariance(self, x: Matrix, reach: Matrix | None = None) -> Matrix:
+        """Return the covariance of f at points (m, d), given the data, in units of the values' variance.
+
+        ``reach`` is what `reach` says of these points, where that is known already.
+        """
+        reach = self.reach(x) if reach is None else reach
+        found = self.kernel(x, x)
+        found -= reach.T @ reach
+        return found
 
     def deviation(self, x: Matrix) -> Vector:
         """Return the standard deviation of f at points (m, d), given the data."""
-        reach = linalg.solve_triangular(self.root, self.kernel(self.points, x), lower=True, check_finite=False)
+        return self.value_and_deviation(x)[1]
+
+    def value_and_deviation(self, x: Matrix) -> tuple[Vector, Vector]:
+        """Return the mean of f and its standard deviation at points (m, d), given the data."""
+        psi, a = self._features(x), self._growth(x)
+        at_data = self._kernel((self.points, self.basis, self.grown), (x, psi, a))
+        value = self.shift + self.scale * (self.alpha @ at_data)
+        reach = self._solved(at_data)
         mirrored = np.exp(-2 * np.sum((x - self.centre) ** 2, axis=1) / self.length2)
         both = (self.even + self.odd) / 2 + (self.even - self.odd) / 2 * mirrored
-        before = self._features(x) ** 2 @ self._variances + both * self._growth(x) ** 2
-        return np.asarray(self.scale * np.sqrt(np.maximum(before - np.sum(reach**2, axis=0), 0.0)))
+        before = psi**2 @ self._variances + both * a**2
+        left = before - np.einsum("ij,ij->j", reach, reach)
+        return value, np.asarray(self.scale * np.sqrt(np.maximum(left, 0.0)))
 
-    def gradient_covariance(self, z: Vector, x: Matrix) -> tuple[Matrix, Matrix]:
-        """Return Cov ∇f(z), f(x) given the data, (d, m), and Cov ∇f(z), (d, d), in units of the values' variance."""
-        at_data = self._gradient_kernel(z, self.points)
-        reach = linalg.solve_triangular(self.root, at_data.T, lower=True, check_finite=False)
-        across = linalg.solve_triangular(self.root, self.kernel(self.points, x), lower=True, check_finite=False)
-        return self._gradient_kernel(z, x) - reach.T @ across, self._gradient_prior(z) - reach.T @ reach
+    def gradient_covariance(self, z: Vector, x: Matrix, reach: Matrix | None = None) -> tuple[Matrix, Matrix]:
+        """Return Cov ∇f(z), f(x) given the data, (d, m), and Cov ∇f(z), (d, d), in units of the values' variance.
 
-    def _gradient_kernel(self, z: Vector, x: Matrix) -> Matrix:
-        """Return Cov ∇f(z), f(x) before any data, (d, m)."""
+        ``reach`` is what `reach` says of the points x, where that is known already.
+        """
+        across = self.reach(x) if reach is None else reach
+        at_data = self._gradient_kernel(z, (self.points, self.basis, self.grown))
+        own = self._solved(at_data.T)
+        before = self._gradient_kernel(z, (x, self._features(x), self._growth(x)))
+        return before - own.T @ across, self._gradient_prior(z) - own.T @ own
+
+    def _gradient_kernel(self, z: Vector, there: tuple[Matrix, Matrix, Vector]) -> Matrix:
+        """Return Cov ∇f(z), f(x) before any data, (d, m), the points x given with φ and ψ, and a, at them."""
+        x, psi, b = there
         a, slope = self._growth_and_slope(z)
-        found: Matrix = (self._gradient_map(z) * self._variances) @ self._features(x).T
+        found: Matrix = (self._gradient_map(z) * self._variances) @ psi.T
         for place, size in ((x, (self.even + self.odd) / 2), (2 * self.centre - x, (self.even - self.odd) / 2)):
-            near = size * np.exp(-np.sum((place - z) ** 2, axis=1) / (2 * self.length2)) * self._growth(x)
+            near = size * np.exp(-np.sum((place - z) ** 2, axis=1) / (2 * self.length2)) * b
             found = found + slope[:, None] * near + a * ((place - z) / self.length2 * near[:, None]).T
         return found
 
@@ -160,7 +203,7 @@ class SmoothFit:
             away, away
         )
         u = np.vstack([self.points, 2 * self.centre - self.points]) - z
-        grown = self._growth(self.points) * self.alpha
+        grown = self.grown * self.alpha
         E = np.concatenate([(self.even + self.odd) / 2 * grown, (self.even - self.odd) / 2 * grown])
         E = E * np.exp(-np.sum(u**2, axis=1) / (2 * l2))
         S0, S1 = float(E.sum()), E @ u / l2
@@ -179,12 +222,15 @@ class SmoothFit:
         """Return the fit with the covariance that one measurement more at each of the points (m, d) will leave."""
         if len(points) == 0:
             return self
-        across = linalg.solve_triangular(self.root, self.kernel(self.points, points), lower=True, check_finite=False)
+        across = self.reach(points)
         corner = self.kernel(points, points) + (self.sigma2 + JITTER) * np.eye(len(points)) - across.T @ across
         below = linalg.cholesky(corner, lower=True, check_finite=False)
         root = np.block([[self.root, np.zeros((len(self.points), len(points)))], [across.T, below]])
         alpha = np.concatenate([self.alpha, np.zeros(len(points))])  # values as expected tell nothing new of the mean
-        return replace(self, points=np.vstack([self.points, points]), root=root, alpha=alpha)
+        basis, grown = np.vstack([self.basis, self._features(points)]), np.append(self.grown, self._growth(points))
+        return replace(
+            self, points=np.vstack([self.points, points]), basis=basis, grown=grown, root=root, alpha=alpha
+        )
 
     def curvature(self, z: Vector) -> Matrix:
         """Return the Hessian at z made positive: absolute eigenvalues, none below a part of the largest."""

@@ -14,7 +14,7 @@ from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.lack_of_fit import SURROUNDINGS
-from paraboloid.numerics.quadratic_model import features
+from paraboloid.numerics.quadratic_model import features, n_terms
 from paraboloid.numerics.region import minimise_on_region, project_onto_region
 from paraboloid.numerics.smooth import FLAT, SmoothFit, made_positive
 from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
@@ -82,11 +82,14 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
     alpha: Vector = linalg.cho_solve((root, True), means.y, check_finite=False)
     noise, even, odd, length, growth, relative, *_ = numbers.tolist()
     curves = likelihood.variances(numbers)
+    basis, length2 = np.hstack([features(means.points), likelihood.curves]), centre.size * float(np.exp(2 * length))
     return SmoothFit(
         points=means.points,
+        basis=basis,
+        grown=(1 + likelihood.away / length2) ** growth,
         centre=centre,
         minimiser=centre,
-        length2=centre.size * float(np.exp(2 * length)),
+        length2=length2,
         growth=growth,
         even=float(np.exp(even)),
         odd=float(np.exp(odd)),
@@ -94,7 +97,7 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
         relative=float(np.exp(relative)),
         sigma2=float(np.exp(noise)),
         alpha=alpha,
-        theta=np.concatenate([FLAT * features(means.points).T @ alpha, curves * (likelihood.curves.T @ alpha)]),
+        theta=np.concatenate([np.full(n_terms(centre.size), FLAT), curves]) * (alpha @ basis),
         root=root,
         shift=shift,
         scale=scale,
@@ -104,8 +107,7 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
 def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector, places: int) -> Vector:
     """Return the local minimiser whose basin is lowest for sure; where measured places are safer, one of them."""
     measured = project_onto_region(shape, means.points)  # what was measured outside is not recommended
-    safe = fit.value(measured) + CAUTION * fit.deviation(measured)
-    starts = [*measured[np.argsort(safe)[:places]], project_onto_region(shape, fit.centre[None, :])[0]]
+    starts = [*measured[np.argsort(_safe(fit, measured))[:places]], project_onto_region(shape, fit.centre[None, :])[0]]
     found = np.array([*[_descended(fit, z, shape) for z in starts], *starts])
     best = _safest(fit, found)
     across = _across(fit, best, shape)
@@ -116,8 +118,14 @@ def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector, place
 
 def _safest(fit: SmoothFit, places: Matrix) -> Vector:
     """Return the place that is lowest for sure."""
-    lowest: Vector = places[int(np.argmin(fit.value(places) + CAUTION * fit.deviation(places)))]
+    lowest: Vector = places[int(np.argmin(_safe(fit, places)))]
     return lowest
+
+
+def _safe(fit: SmoothFit, places: Matrix) -> Vector:
+    """Return the values below which f lies for sure."""
+    value, deviation = fit.value_and_deviation(places)
+    return value + CAUTION * deviation
 
 
 def _across(fit: SmoothFit, z: Vector, shape: Shape) -> Vector:
