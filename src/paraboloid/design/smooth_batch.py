@@ -51,15 +51,14 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
     A = fit.curvature(z)
     inverse = np.linalg.inv(A)
     root = np.linalg.cholesky(inverse).T  # |root g|² = gᵀA⁻¹g
-    reach = fit.reach(candidates)
-    at_candidates, at_z = fit.gradient_covariance(z, candidates, reach)
+    there = fit.at(candidates)
+    across, at_z = there.gradient_covariance(z)
     spread = np.linalg.cholesky(inverse @ at_z @ inverse + 1e-12 * np.eye(z.size))
     draws = project_onto_region(shape, z + np.clip(rng.standard_normal((DRAWS, z.size)) @ spread.T, -0.3, 0.3))
-    others = [fit.gradient_covariance(at, candidates, reach)[0] for at in draws]
-    Q = np.vstack([root @ covariance for covariance in (at_candidates, *others)])
-    P = fit.covariance(candidates, reach)
+    Q = np.vstack([root @ each for each in (across, *[there.gradient_covariance(at)[0] for at in draws])])
+    P = there.covariance
     own, told = np.maximum(np.diag(P), 0.0), np.zeros((PLACES, len(candidates)))
-    height = np.maximum(fit.value(candidates) - fit.value(z[None, :]), 0.0) / fit.scale
+    height = np.maximum(there.value - fit.value(z[None, :]), 0.0) / fit.scale
     repeats = np.zeros(len(candidates), dtype=np.int64)
     size = max(-(-n // PLACES), 1)
     for k in range(-(-n // size)):
@@ -68,9 +67,9 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
         gain = np.einsum("ij,ij->j", Q, Q) / (own + variance)
         best = int(np.argmax(gain))
         column = P[best] - told[:k, best] @ told[:k]  # the measurements before it have told a part
-        spread = np.sqrt(own[best] + variance[best])
-        told[k] = column / spread
-        Q -= np.outer(Q[:, best] / spread, told[k])
+        deviation = np.sqrt(own[best] + variance[best])
+        told[k] = column / deviation
+        Q -= np.outer(Q[:, best] / deviation, told[k])
         own = np.maximum(own - told[k] ** 2, 0.0)
         repeats[best] += m
     return merge(candidates, repeats)
