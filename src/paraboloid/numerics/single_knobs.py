@@ -64,7 +64,7 @@ def knob_slopes(z: Vector, centre: Vector) -> Matrix:
 
 
 def knob_sums(places: Matrix, centre: Vector, coefficients: Vector) -> tuple[Vector, Matrix, Matrix]:
-    """Return values (m,), first and second derivatives by each knob (m, d) of the sum of curves with these coefficients.
+    """Return values (m,), first and second derivatives by each knob (m, d) of the curves with these coefficients.
 
     >>> import numpy as np
     >>> value, slope, bend = knob_sums(np.array([[0.5]]), np.array([0.0]), np.eye(15)[1])

@@ -230,9 +230,7 @@ class SmoothFit:
         root = np.block([[self.root, np.zeros((len(self.points), len(points)))], [across.T, below]])
         alpha = np.concatenate([self.alpha, np.zeros(len(points))])  # values as expected tell nothing new of the mean
         basis, grown = np.vstack([self.basis, self._features(points)]), np.append(self.grown, self._growth(points))
-        return replace(
-            self, points=np.vstack([self.points, points]), basis=basis, grown=grown, root=root, alpha=alpha
-        )
+        return replace(self, points=np.vstack([self.points, points]), basis=basis, grown=grown, root=root, alpha=alpha)
 
     def curvature(self, z: Vector) -> Matrix:
         """Return the Hessian at z made positive: absolute eigenvalues, none below a part of the largest."""
@@ -294,15 +292,16 @@ class Posterior:
 
 
 def made_positive(H: Matrix) -> Matrix:
-    """Return the matrix with absolute eigenvalues, none below a small part of the largest.
+    """Return the matrix, or each of (m, d, d), with absolute eigenvalues, none below a small part of the largest.
 
     >>> import numpy as np
     >>> made_positive(np.diag([1.0, -2.0, 0.0])).diagonal().round(2)
     array([1.  , 2.  , 0.06])
     """
-    eigenvalues, Q = np.linalg.eigh((H + H.T) / 2)
+    eigenvalues, Q = np.linalg.eigh((H + H.swapaxes(-1, -2)) / 2)
     size = np.abs(eigenvalues)
-    positive: Matrix = (Q * np.maximum(size, max(FLOOR * float(size.max()), 1e-12))) @ Q.T
+    least = np.maximum(FLOOR * size.max(axis=-1, keepdims=True), 1e-12)
+    positive: Matrix = (Q * np.maximum(size, least)[..., None, :]) @ Q.swapaxes(-1, -2)
     return positive
 
 

@@ -171,7 +171,7 @@ def _descended(fit: SmoothFit, starts: Matrix, shape: Shape) -> Matrix:
     for _ in range(DESCENT):
         if not going.size:
             break
-        step = np.array([_newton_step(z[k], gradient[k], H[k], shape) for k in going])
+        step = _newton_steps(z[going], gradient[going], H[going], shape)
         expected = -np.sum(gradient[going] * step, axis=1)
         is_worth = expected >= 1e-10
         going, step, expected = going[is_worth], step[is_worth], expected[is_worth]
@@ -194,7 +194,8 @@ def _descended(fit: SmoothFit, starts: Matrix, shape: Shape) -> Matrix:
     return z
 
 
-def _newton_step(z: Vector, gradient: Vector, H: Matrix, shape: Shape) -> Vector:
-    """Return the way to the minimum over the region of what the derivatives say, its curvature made positive."""
+def _newton_steps(z: Matrix, gradient: Matrix, H: Matrix, shape: Shape) -> Matrix:
+    """Return the ways to the minima over the region of what the derivatives say, their curvature made positive."""
     A = made_positive(H)
-    return minimise_on_region(shape, A, gradient - A @ z) - z
+    linear = gradient - np.einsum("mij,mj->mi", A, z)
+    return np.array([minimise_on_region(shape, *each) for each in zip(A, linear, strict=True)]) - z

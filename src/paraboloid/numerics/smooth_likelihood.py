@@ -24,7 +24,7 @@ HIGHEST = np.array([4.0, 12.0, 12.0, np.log(3.0), 2.0, 0.0, 12.0, 12.0, 0.0])
 
 LARGE = (4.0, 8.0)  # logs of sizes of the discrepancy, from which the ascent may begin, too
 SMALL = -6.0  # the same, where curves of single knobs may explain it all
-GAIN = 0.01  # in log likelihood: a step that gains less is the last
+GAIN = 0.001  # in log likelihood: a step that gains less is the last
 MISFIT = np.log(0.1)  # of the height: that the discrepancy leaves so much is suspicious
 
 
@@ -132,7 +132,7 @@ class Likelihood:
         """Return the lower half of the covariance of the means; it, too, is overwritten by the next one."""
         plus, minus = _halves(numbers)
         a = base ** numbers[4]
-        K = np.multiply(mirrored, minus / plus, out=self._room[2])
+        K: Matrix = np.multiply(mirrored, minus / plus, out=self._room[2])
         K += near
         K *= (plus * a)[:, None]
         K *= a
