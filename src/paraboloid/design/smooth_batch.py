@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from paraboloid.core import Counts, Matrix, Shape
 from paraboloid.design.batch import merge
 from paraboloid.numerics import SmoothFit, project_onto_region, random_points
+from paraboloid.numerics.smooth import JITTER
 
 __all__ = ["next_smooth_batch"]
 
@@ -63,11 +64,11 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
     size = max(-(-n // PLACES), 1)
     for k in range(-(-n // size)):
         m = min(size, n - k * size)
-        variance = fit.sigma2 / m + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
+        variance = fit.sigma2 / m + JITTER + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
         gain = np.einsum("ij,ij->j", Q, Q) / (own + variance)
         best = int(np.argmax(gain))
         column = P[best] - told[:k, best] @ told[:k]  # the measurements before it have told a part
-        deviation = np.sqrt(own[best] + variance[best])
+        deviation = np.sqrt(max(own[best], column[best]) + variance[best])  # they differ by rounding only
         told[k] = column / deviation
         Q -= np.outer(Q[:, best] / deviation, told[k])
         own = np.maximum(own - told[k] ** 2, 0.0)
