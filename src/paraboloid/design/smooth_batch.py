@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from paraboloid.core import Counts, Matrix, Shape
 from paraboloid.design.batch import merge
 from paraboloid.numerics import SmoothFit, project_onto_region, random_points
+from paraboloid.numerics.smooth import JITTER
 
 __all__ = ["next_smooth_batch"]
 
@@ -51,22 +52,26 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
     A = fit.curvature(z)
     inverse = np.linalg.inv(A)
     root = np.linalg.cholesky(inverse).T  # |root g|² = gᵀA⁻¹g
-    _, at_z = fit.gradient_covariance(z, candidates[:1])
+    there = fit.at(candidates)
+    across, at_z = there.gradient_covariance(z)
     spread = np.linalg.cholesky(inverse @ at_z @ inverse + 1e-12 * np.eye(z.size))
     draws = project_onto_region(shape, z + np.clip(rng.standard_normal((DRAWS, z.size)) @ spread.T, -0.3, 0.3))
-    Q = np.vstack([root @ fit.gradient_covariance(at, candidates)[0] for at in (z, *draws)])
-    P = fit.covariance(candidates)
-    height = np.maximum(fit.value(candidates) - fit.value(z[None, :]), 0.0) / fit.scale
+    Q = np.vstack([root @ each for each in (across, *[there.gradient_covariance(at)[0] for at in draws])])
+    P = there.covariance
+    own, told = np.maximum(np.diag(P), 0.0), np.zeros((PLACES, len(candidates)))
+    height = np.maximum(there.value - fit.value(z[None, :]), 0.0) / fit.scale
     repeats = np.zeros(len(candidates), dtype=np.int64)
-    size = -(-n // PLACES)
-    while (left := n - int(repeats.sum())) > 0:
-        m = min(size, left)
-        variance = fit.sigma2 / m + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
-        gain = np.sum(Q**2, axis=0) / (np.maximum(np.diag(P), 0.0) + variance)
+    size = max(-(-n // PLACES), 1)
+    for k in range(-(-n // size)):
+        m = min(size, n - k * size)
+        variance = fit.sigma2 / m + JITTER + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
+        gain = np.einsum("ij,ij->j", Q, Q) / (own + variance)
         best = int(np.argmax(gain))
-        column = P[:, best] / (P[best, best] + variance[best])
-        Q = Q - np.outer(Q[:, best], column)
-        P = P - np.outer(column, P[best])
+        column = P[best] - told[:k, best] @ told[:k]  # the measurements before it have told a part
+        deviation = np.sqrt(max(own[best], column[best]) + variance[best])  # they differ by rounding only
+        told[k] = column / deviation
+        Q -= np.outer(Q[:, best] / deviation, told[k])
+        own = np.maximum(own - told[k] ** 2, 0.0)
         repeats[best] += m
     return merge(candidates, repeats)
 

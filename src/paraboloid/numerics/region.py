@@ -54,7 +54,7 @@ def minimise_on_region(shape: Shape, hessian: Matrix, linear: Vector) -> Vector:
     if shape is Shape.BALL:
         return lowest_on_ball(hessian, linear, 1.0)
     root = _root(hessian)
-    inside = -linalg.cho_solve((root, False), linear)  # whatever its condition: the fit has seen to that
+    inside = -linalg.lapack.dpotrs(root, linear)[0]  # whatever its condition: the fit has seen to that
     if np.abs(inside).max() <= 1:
         return np.asarray(inside, dtype=np.float64)
     target = -linalg.solve_triangular(root, linear, trans="T")
@@ -64,9 +64,9 @@ def minimise_on_region(shape: Shape, hessian: Matrix, linear: Vector) -> Vector:
 
 def _root(hessian: Matrix) -> Matrix:
     """Return the upper factor, H = rootᵀ root, also of a matrix that is positive definite by less than rounding."""
-    try:
-        root: Matrix = linalg.cholesky(hessian)
-    except linalg.LinAlgError:
+    root: Matrix
+    root, failed = linalg.lapack.dpotrf(hessian)
+    if failed:
         eigenvalues, Q = np.linalg.eigh(hessian)
         root = np.linalg.qr((Q * np.sqrt(np.maximum(eigenvalues, ROUNDING * eigenvalues[-1]))).T)[1]
     return root

@@ -63,20 +63,20 @@ def knob_slopes(z: Vector, centre: Vector) -> Matrix:
     return np.hstack([_spread_out(rows) for rows in _derivatives(z, centre, 1)])
 
 
-def knob_sums(z: Vector, centre: Vector, coefficients: Vector) -> tuple[float, Vector, Vector]:
-    """Return value, first and second derivatives by each knob at z of the sum of curves with these coefficients.
+def knob_sums(places: Matrix, centre: Vector, coefficients: Vector) -> tuple[Vector, Matrix, Matrix]:
+    """Return values (m,), first and second derivatives by each knob (m, d) of the curves with these coefficients.
 
     >>> import numpy as np
-    >>> value, slope, bend = knob_sums(np.array([0.5]), np.array([0.0]), np.eye(15)[1])
-    >>> round(value, 6), slope.round(6), bend.round(6)  # T₄ = 8x⁴ - 8x² + 1
-    (-0.5, array([-4.]), array([8.]))
+    >>> value, slope, bend = knob_sums(np.array([[0.5]]), np.array([0.0]), np.eye(15)[1])
+    >>> value.round(6), slope[0].round(6), bend[0].round(6)  # T₄ = 8x⁴ - 8x² + 1
+    (array([-0.5]), array([-4.]), array([8.]))
     """
-    d, scale = z.size, 1 / (1 + np.abs(centre[:, None]))
+    d, scale = places.shape[1], 1 / (1 + np.abs(centre[:, None]))
     over, even = coefficients[: d * ANY.size].reshape(d, -1), coefficients[d * ANY.size :].reshape(d, -1)
     # All three derivatives of all curves in one product: a descent asks for them at hundreds of places.
-    at = np.einsum("jok,jk->jo", _all_derivatives(np.clip(z, -1.0, 1.0), ANY), over)
-    at += np.einsum("jok,jk->jo", _all_derivatives(_about(z, centre), EVEN), even) * scale ** np.arange(3)
-    return float(at[:, 0].sum()), at[:, 1], at[:, 2]
+    at = np.einsum("mjok,jk->mjo", _all_derivatives(np.clip(places, -1.0, 1.0), ANY), over)
+    at += np.einsum("mjok,jk->mjo", _all_derivatives(_about(places, centre), EVEN), even) * scale ** np.arange(3)
+    return at[:, :, 0].sum(axis=1), at[:, :, 1], at[:, :, 2]
 
 
 def knob_variances(d: int, decay: float, size: float = 1.0, even: float = 0.0) -> Vector:
@@ -114,9 +114,9 @@ def _derivatives(z: Vector, centre: Vector, order: int) -> tuple[Matrix, Matrix]
     return over, even / (1 + np.abs(centre[:, None])) ** order
 
 
-def _all_derivatives(x: Vector, degrees: Counts) -> Matrix:
-    """Return values, slopes and bends of the curves at the numbers x, shape (d, 3, degrees)."""
-    return (_powers(x) @ _together(degrees is EVEN)).reshape(x.size, 3, degrees.size)
+def _all_derivatives(x: Matrix, degrees: Counts) -> Matrix:
+    """Return values, slopes and bends of the curves at places (m, d), shape (m, d, 3, degrees)."""
+    return (_powers(x.ravel()) @ _together(degrees is EVEN)).reshape(*x.shape, 3, degrees.size)
 
 
 @functools.cache

@@ -32,7 +32,7 @@ from paraboloid.core import Matrix, Vector
 from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
 from paraboloid.numerics.single_knobs import knob_curves, knob_slopes, knob_sums
 
-__all__ = ["FLAT", "JITTER", "SmoothFit", "made_positive", "squared_distances"]
+__all__ = ["FLAT", "JITTER", "Posterior", "SmoothFit", "made_positive", "squared_distances"]
 
 FLAT = 1e3
 FLOOR = 0.03  # of the largest eigenvalue: the least curvature that a design believes in
@@ -40,11 +40,20 @@ JITTER = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Points (m, d) with what the kernel needs of them: φ and ψ, and a."""
+
+    points: Matrix
+    basis: Matrix
+    grown: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SmoothFit:
     """The fitted function in unit coordinates; values are in units of their spread inside, and as measured outside.
 
-    Made by `fit_smooth`. ``points`` were measured, ``centre`` is where the discrepancy is smallest, ``minimiser`` the
-    answer; the other fields are the symbols above.
+    Made by `fit_smooth`. ``points`` were measured, ``basis`` and ``grown`` are φ with ψ, and a, at them; ``centre`` is
+    where the discrepancy is smallest, ``minimiser`` the answer; the other fields are the symbols above.
 
     Examples
     --------
@@ -60,6 +69,8 @@ class SmoothFit:
     """
 
     points: Matrix
+    basis: Matrix
+    grown: Vector
     centre: Vector
     minimiser: Vector
     length2: float
@@ -77,15 +88,32 @@ class SmoothFit:
 
     def value(self, z: Matrix) -> Vector:
         """Return the mean of f at points (m, d)."""
-        return self.shift + self.scale * (self.kernel(z, self.points) @ self.alpha)
+        return self.shift + self.scale * (self.alpha @ self._kernel(self._data, self._places(z)))
 
     def kernel(self, x: Matrix, y: Matrix) -> Matrix:
         """Return Cov f(x), f(y) before any data, in units of the values' variance."""
-        a, b = self._growth(x), self._growth(y)
-        near = np.exp(-squared_distances(x, y) / (2 * self.length2))
-        mirrored = np.exp(-squared_distances(x, 2 * self.centre - y) / (2 * self.length2))
-        both = (self.even + self.odd) / 2 * near + (self.even - self.odd) / 2 * mirrored
-        return np.asarray((self._features(x) * self._variances) @ self._features(y).T + a[:, None] * both * b)
+        return self._kernel(self._places(x), self._places(y))
+
+    @property
+    def _data(self) -> _Places:
+        return _Places(self.points, self.basis, self.grown)
+
+    def _places(self, x: Matrix) -> _Places:
+        return _Places(x, self._features(x), self._growth(x))
+
+    def _kernel(self, x: _Places, y: _Places) -> Matrix:
+        near = squared_distances(x.points, y.points)
+        mirrored = squared_distances(x.points, 2 * self.centre - y.points)
+        for kernel in (near, mirrored):  # in place: finding memory takes longer than the arithmetic
+            kernel *= -0.5 / self.length2
+            np.exp(kernel, out=kernel)
+        near *= (self.even + self.odd) / 2
+        mirrored *= (self.even - self.odd) / 2
+        near += mirrored
+        near *= x.grown[:, None]
+        near *= y.grown
+        near += (x.basis * self._variances) @ y.basis.T
+        return near
 
     def _features(self, x: Matrix) -> Matrix:
         """Return φ and ψ at points (m, d)."""
@@ -105,30 +133,34 @@ class SmoothFit:
 
     def covariance(self, x: Matrix) -> Matrix:
         """Return the covariance of f at points (m, d), given the data, in units of the values' variance."""
-        reach = linalg.solve_triangular(self.root, self.kernel(self.points, x), lower=True, check_finite=False)
-        return self.kernel(x, x) - reach.T @ reach
+        return self.at(x).covariance
 
     def deviation(self, x: Matrix) -> Vector:
         """Return the standard deviation of f at points (m, d), given the data."""
-        reach = linalg.solve_triangular(self.root, self.kernel(self.points, x), lower=True, check_finite=False)
-        mirrored = np.exp(-2 * np.sum((x - self.centre) ** 2, axis=1) / self.length2)
-        both = (self.even + self.odd) / 2 + (self.even - self.odd) / 2 * mirrored
-        before = self._features(x) ** 2 @ self._variances + both * self._growth(x) ** 2
-        return np.asarray(self.scale * np.sqrt(np.maximum(before - np.sum(reach**2, axis=0), 0.0)))
+        return self.at(x).deviation
 
     def gradient_covariance(self, z: Vector, x: Matrix) -> tuple[Matrix, Matrix]:
         """Return Cov ∇f(z), f(x) given the data, (d, m), and Cov ∇f(z), (d, d), in units of the values' variance."""
-        at_data = self._gradient_kernel(z, self.points)
-        reach = linalg.solve_triangular(self.root, at_data.T, lower=True, check_finite=False)
-        across = linalg.solve_triangular(self.root, self.kernel(self.points, x), lower=True, check_finite=False)
-        return self._gradient_kernel(z, x) - reach.T @ across, self._gradient_prior(z) - reach.T @ reach
+        return self.at(x).gradient_covariance(z)
 
-    def _gradient_kernel(self, z: Vector, x: Matrix) -> Matrix:
+    def at(self, x: Matrix) -> "Posterior":
+        """Return what is known of f at points (m, d)."""
+        there = self._places(x)
+        at_data = self._kernel(self._data, there)
+        value = self.shift + self.scale * (self.alpha @ at_data)
+        return Posterior(self, there, value, self._solved(at_data))
+
+    def _solved(self, at_data: Matrix) -> Matrix:
+        """Return root⁻¹ times the matrix, in its place: transposed it has the order in which BLAS takes it uncopied."""
+        return np.asarray(linalg.blas.dtrsm(1.0, self.root, at_data.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
+
+    def _gradient_kernel(self, z: Vector, x: _Places) -> Matrix:
         """Return Cov ∇f(z), f(x) before any data, (d, m)."""
         a, slope = self._growth_and_slope(z)
-        found: Matrix = (self._gradient_map(z) * self._variances) @ self._features(x).T
-        for place, size in ((x, (self.even + self.odd) / 2), (2 * self.centre - x, (self.even - self.odd) / 2)):
-            near = size * np.exp(-np.sum((place - z) ** 2, axis=1) / (2 * self.length2)) * self._growth(x)
+        found: Matrix = (self._gradient_map(z) * self._variances) @ x.basis.T
+        mirrored = 2 * self.centre - x.points
+        for place, size in ((x.points, (self.even + self.odd) / 2), (mirrored, (self.even - self.odd) / 2)):
+            near = size * np.exp(-np.sum((place - z) ** 2, axis=1) / (2 * self.length2)) * x.grown
             found = found + slope[:, None] * near + a * ((place - z) / self.length2 * near[:, None]).T
         return found
 
@@ -152,55 +184,124 @@ class SmoothFit:
 
     def derivatives(self, z: Vector) -> tuple[float, Vector, Matrix]:
         """Return value, gradient and Hessian of the mean at z, in units of the values' spread."""
-        d, l2, g = z.size, self.length2, self.growth
-        away = z - self.centre
-        base = 1 + float(away @ away) / l2
-        a, slope = self._growth_and_slope(z)
-        bend = 2 * g / l2 * base ** (g - 1) * np.eye(d) + 4 * g * (g - 1) / l2**2 * base ** (g - 2) * np.outer(
-            away, away
-        )
-        u = np.vstack([self.points, 2 * self.centre - self.points]) - z
-        grown = self._growth(self.points) * self.alpha
-        E = np.concatenate([(self.even + self.odd) / 2 * grown, (self.even - self.odd) / 2 * grown])
-        E = E * np.exp(-np.sum(u**2, axis=1) / (2 * l2))
-        S0, S1 = float(E.sum()), E @ u / l2
-        S2 = (u.T * E) @ u / l2**2 - S0 / l2 * np.eye(d)
-        p = n_terms(d)
+        value, gradient, hessian = self.derivatives_at(z[None, :])
+        return float(value[0]), gradient[0], hessian[0]
+
+    def derivatives_at(self, places: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """Return values (m,), gradients (m, d) and Hessians (m, d, d) of the mean at the places (m, d)."""
+        d, l2, g = self.centre.size, self.length2, self.growth
+        p, one, away = n_terms(d), np.eye(d), places - self.centre
+        outer = away[:, :, None] * away[:, None, :]
+        base = 1 + np.sum(away**2, axis=1) / l2
+        a, steep = base**g, 2 * g / l2 * base ** (g - 1)
+        slope, bend = steep[:, None] * away, _times(steep, one) + _times(2 * (g - 1) / l2 * steep / base, outer)
+        S0, pull, spread = self._sums(away)
+        S1 = pull - S0[:, None] * away / l2  # the sums of E(w - away)/l² and of its square, from those about the centre
+        S2 = spread - _twice(pull, away) / l2 + _times(S0, outer / l2**2 - one / l2)
         H, b = vector_to_matrix(self.theta[d + 1 : p], d), self.theta[1 : d + 1]
-        value = float(self.theta[0] + b @ z + z @ H @ z / 2) + a * S0
-        gradient = b + H @ z + S0 * slope + a * S1
-        hessian = H + S0 * bend + np.outer(slope, S1) + np.outer(S1, slope) + a * S2
-        if not self.curves.size:
-            return value, gradient, hessian
-        single = knob_sums(z, self.centre, self.theta[p:])
-        return value + single[0], gradient + single[1], hessian + np.diag(single[2])
+        bent = places @ H
+        value = self.theta[0] + places @ b + np.einsum("mi,mi->m", bent, places) / 2 + a * S0
+        gradient = b + bent + S0[:, None] * slope + a[:, None] * S1
+        hessian = H + _times(S0, bend) + _twice(slope, S1) + _times(a, S2)
+        if self.curves.size:
+            single = knob_sums(places, self.centre, self.theta[p:])
+            value, gradient = value + single[0], gradient + single[1]
+            hessian[:, range(d), range(d)] += single[2]
+        return value, gradient, hessian
+
+    def _sums(self, away: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """Return ΣE, ΣEw/l² and ΣEwwᵀ/l⁴ over the points and their mirror images, E = αka, w from the centre."""
+        w, l2 = self.points - self.centre, self.length2
+        turned = away @ w.T / l2
+        fallen = (np.sum(w**2, axis=1) + np.sum(away**2, axis=1)[:, None]) / (-2 * l2)
+        weight = self.grown * self.alpha
+        E = (self.even + self.odd) / 2 * weight * np.exp(fallen + turned)
+        mirrored = (self.even - self.odd) / 2 * weight * np.exp(fallen - turned)
+        both = E + mirrored
+        return both.sum(axis=1), (E - mirrored) @ w / l2, (both[:, None, :] * w.T) @ w / l2**2
 
     def expecting(self, points: Matrix) -> "SmoothFit":
         """Return the fit with the covariance that one measurement more at each of the points (m, d) will leave."""
         if len(points) == 0:
             return self
-        across = linalg.solve_triangular(self.root, self.kernel(self.points, points), lower=True, check_finite=False)
+        across = self.at(points).reach
         corner = self.kernel(points, points) + (self.sigma2 + JITTER) * np.eye(len(points)) - across.T @ across
         below = linalg.cholesky(corner, lower=True, check_finite=False)
         root = np.block([[self.root, np.zeros((len(self.points), len(points)))], [across.T, below]])
         alpha = np.concatenate([self.alpha, np.zeros(len(points))])  # values as expected tell nothing new of the mean
-        return replace(self, points=np.vstack([self.points, points]), root=root, alpha=alpha)
+        basis, grown = np.vstack([self.basis, self._features(points)]), np.append(self.grown, self._growth(points))
+        return replace(self, points=np.vstack([self.points, points]), basis=basis, grown=grown, root=root, alpha=alpha)
 
     def curvature(self, z: Vector) -> Matrix:
         """Return the Hessian at z made positive: absolute eigenvalues, none below a part of the largest."""
         return made_positive(self.derivatives(z)[2])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """What is known of a fitted function at places (m, d).
+
+    Parameters
+    ----------
+    value
+        The mean, (m,).
+    reach
+        What the data say, (N, m): they lower Cov f(x), f(y) by reach(x)·reach(y).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements, Shape
+    >>> from paraboloid.numerics import fit_smooth
+    >>> z = np.linspace(-1, 1, 21)[:, None]
+    >>> y = np.exp(3 * z) - 3 * z + 0.01 * np.random.default_rng(0).standard_normal((21, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> there = fit_smooth(evidence, Shape.BOX, np.array([-0.4])).at(np.array([[0.0], [0.5]]))
+    >>> there.value.shape, there.deviation.shape, there.covariance.shape
+    ((2,), (2,), (2, 2))
+    """
+
+    fit: SmoothFit
+    places: _Places
+    value: Vector
+    reach: Matrix
+
+    @property
+    def deviation(self) -> Vector:
+        """The standard deviation, (m,)."""
+        fit, x = self.fit, self.places
+        mirrored = np.exp(-2 * np.sum((x.points - fit.centre) ** 2, axis=1) / fit.length2)
+        both = (fit.even + fit.odd) / 2 + (fit.even - fit.odd) / 2 * mirrored
+        before = x.basis**2 @ fit._variances + both * x.grown**2
+        left = before - np.einsum("ij,ij->j", self.reach, self.reach)
+        return np.asarray(fit.scale * np.sqrt(np.maximum(left, 0.0)))
+
+    @property
+    def covariance(self) -> Matrix:
+        """The covariance, (m, m), in units of the values' variance."""
+        found = self.fit._kernel(self.places, self.places)
+        found -= self.reach.T @ self.reach
+        return found
+
+    def gradient_covariance(self, z: Vector) -> tuple[Matrix, Matrix]:
+        """Return Cov ∇f(z), f(x), (d, m), and Cov ∇f(z), (d, d), in units of the values' variance."""
+        fit = self.fit
+        own = fit._solved(fit._gradient_kernel(z, fit._data).T)
+        across = fit._gradient_kernel(z, self.places) - own.T @ self.reach
+        return across, fit._gradient_prior(z) - own.T @ own
+
+
 def made_positive(H: Matrix) -> Matrix:
-    """Return the matrix with absolute eigenvalues, none below a small part of the largest.
+    """Return the matrix, or each of (m, d, d), with absolute eigenvalues, none below a small part of the largest.
 
     >>> import numpy as np
     >>> made_positive(np.diag([1.0, -2.0, 0.0])).diagonal().round(2)
     array([1.  , 2.  , 0.06])
     """
-    eigenvalues, Q = np.linalg.eigh((H + H.T) / 2)
+    eigenvalues, Q = np.linalg.eigh((H + H.swapaxes(-1, -2)) / 2)
     size = np.abs(eigenvalues)
-    positive: Matrix = (Q * np.maximum(size, max(FLOOR * float(size.max()), 1e-12))) @ Q.T
+    least = np.maximum(FLOOR * size.max(axis=-1, keepdims=True), 1e-12)
+    positive: Matrix = (Q * np.maximum(size, least)[..., None, :]) @ Q.swapaxes(-1, -2)
     return positive
 
 
@@ -214,3 +315,14 @@ def squared_distances(x: Matrix, y: Matrix) -> Matrix:
     square: Matrix = np.sum(x**2, axis=1)[:, None] + np.sum(y**2, axis=1)
     square -= 2 * x @ y.T
     return np.maximum(square, 0.0, out=square)
+
+
+def _times(factors: Vector, matrices: Matrix) -> Matrix:
+    """Return a matrix, or one of (m, d, d), times each of the factors (m,)."""
+    return factors[:, None, None] * matrices
+
+
+def _twice(x: Matrix, y: Matrix) -> Matrix:
+    """Return x yᵀ + y xᵀ for each of the vectors (m, d)."""
+    product = x[:, :, None] * y[:, None, :]
+    return product + product.transpose(0, 2, 1)

@@ -14,7 +14,7 @@ from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.lack_of_fit import SURROUNDINGS
-from paraboloid.numerics.quadratic_model import features
+from paraboloid.numerics.quadratic_model import features, n_terms
 from paraboloid.numerics.region import minimise_on_region, project_onto_region
 from paraboloid.numerics.smooth import FLAT, SmoothFit, made_positive
 from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
@@ -82,11 +82,14 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
     alpha: Vector = linalg.cho_solve((root, True), means.y, check_finite=False)
     noise, even, odd, length, growth, relative, *_ = numbers.tolist()
     curves = likelihood.variances(numbers)
+    basis, length2 = np.hstack([features(means.points), likelihood.curves]), centre.size * float(np.exp(2 * length))
     return SmoothFit(
         points=means.points,
+        basis=basis,
+        grown=(1 + likelihood.away / length2) ** growth,
         centre=centre,
         minimiser=centre,
-        length2=centre.size * float(np.exp(2 * length)),
+        length2=length2,
         growth=growth,
         even=float(np.exp(even)),
         odd=float(np.exp(odd)),
@@ -94,7 +97,7 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
         relative=float(np.exp(relative)),
         sigma2=float(np.exp(noise)),
         alpha=alpha,
-        theta=np.concatenate([FLAT * features(means.points).T @ alpha, curves * (likelihood.curves.T @ alpha)]),
+        theta=np.concatenate([np.full(n_terms(centre.size), FLAT), curves]) * (alpha @ basis),
         root=root,
         shift=shift,
         scale=scale,
@@ -104,20 +107,25 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
 def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector, places: int) -> Vector:
     """Return the local minimiser whose basin is lowest for sure; where measured places are safer, one of them."""
     measured = project_onto_region(shape, means.points)  # what was measured outside is not recommended
-    safe = fit.value(measured) + CAUTION * fit.deviation(measured)
-    starts = [*measured[np.argsort(safe)[:places]], project_onto_region(shape, fit.centre[None, :])[0]]
-    found = np.array([*[_descended(fit, z, shape) for z in starts], *starts])
-    best = _safest(fit, found)
+    safest = measured[np.argsort(_safe(fit, measured))[:places]]
+    starts = np.vstack([safest, project_onto_region(shape, fit.centre[None, :])])
+    best = _safest(fit, np.vstack([_descended(fit, starts, shape), starts]))
     across = _across(fit, best, shape)
     if not np.array_equal(across, best):
-        best = _safest(fit, np.stack([best, across, _descended(fit, across, shape)]))
+        best = _safest(fit, np.stack([best, across, _descended(fit, across[None, :], shape)[0]]))
     return _drawn_towards(fit, quadratic, best) if _is_as_good(fit, quadratic, best) else best
 
 
 def _safest(fit: SmoothFit, places: Matrix) -> Vector:
     """Return the place that is lowest for sure."""
-    lowest: Vector = places[int(np.argmin(fit.value(places) + CAUTION * fit.deviation(places)))]
+    lowest: Vector = places[int(np.argmin(_safe(fit, places)))]
     return lowest
+
+
+def _safe(fit: SmoothFit, places: Matrix) -> Vector:
+    """Return the values below which f lies for sure."""
+    there = fit.at(places)
+    return there.value + CAUTION * there.deviation
 
 
 def _across(fit: SmoothFit, z: Vector, shape: Shape) -> Vector:
@@ -145,33 +153,49 @@ def _drawn_towards(fit: SmoothFit, z: Vector, best: Vector) -> Vector:
 def _is_as_good(fit: SmoothFit, z: Vector, best: Vector) -> bool:
     """Tell whether z may well be as good as the best place, and as much is known there."""
     both = np.stack([z, best])
-    value, covariance = fit.value(both) / fit.scale, fit.covariance(both)
+    there = fit.at(both)
+    value, covariance = there.value / fit.scale, there.covariance
     apart = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     is_known = covariance[0, 0] <= KNOWN**2 * max(covariance[1, 1], 0.0)
     return bool(is_known and value[0] - value[1] < CAUTION * np.sqrt(max(apart, 0.0)))
 
 
-def _descended(fit: SmoothFit, z: Vector, shape: Shape) -> Vector:
-    """Return the local minimum below z, no farther than one range l of the discrepancy away."""
-    start = z
-    value, gradient, H = fit.derivatives(z)
+def _descended(fit: SmoothFit, starts: Matrix, shape: Shape) -> Matrix:
+    """Return the local minima below the starts (m, d), each no farther than one range l of the discrepancy away.
+
+    All go down together: one call for the derivatives of many takes little longer than one for a single place.
+    """
+    z, reach = starts.copy(), float(np.sqrt(fit.length2))
+    value, gradient, H = fit.derivatives_at(z)
+    going = np.arange(len(z))
     for _ in range(DESCENT):
-        A = made_positive(H)
-        target = minimise_on_region(shape, A, gradient - A @ z)
-        step = target - z
-        expected = -float(gradient @ step)
-        if expected < 1e-10:
+        if not going.size:
             break
-        length = min(1.0, float(np.sqrt(fit.length2)) / max(float(np.linalg.norm(step)), 1e-300))
+        step = _newton_steps(z[going], gradient[going], H[going], shape)
+        expected = -np.sum(gradient[going] * step, axis=1)
+        is_worth = expected >= 1e-10
+        going, step, expected = going[is_worth], step[is_worth], expected[is_worth]
+        length = np.minimum(1.0, reach / np.maximum(np.linalg.norm(step, axis=1), 1e-300))
+        left = np.arange(len(going))
         for _ in range(12):
-            moved = z + length * step
-            reached = fit.derivatives(moved)
-            if reached[0] < value - 0.1 * length * expected:
+            if not left.size:
                 break
-            length /= 2
-        else:
-            break
-        z, (value, gradient, H) = moved, reached
-        if float(np.linalg.norm(z - start)) > np.sqrt(fit.length2):
-            break
+            rows = going[left]
+            moved = z[rows] + length[left, None] * step[left]
+            reached = fit.derivatives_at(moved)
+            is_lower = reached[0] < value[rows] - 0.1 * length[left] * expected[left]
+            rows = rows[is_lower]
+            z[rows] = moved[is_lower]
+            value[rows], gradient[rows], H[rows] = (part[is_lower] for part in reached)
+            left = left[~is_lower]
+            length[left] /= 2
+        going = np.delete(going, left)
+        going = going[np.linalg.norm(z[going] - starts[going], axis=1) <= reach]
     return z
+
+
+def _newton_steps(z: Matrix, gradient: Matrix, H: Matrix, shape: Shape) -> Matrix:
+    """Return the ways to the minima over the region of what the derivatives say, their curvature made positive."""
+    A = made_positive(H)
+    linear = gradient - np.einsum("mij,mj->mi", A, z)
+    return np.array([minimise_on_region(shape, *each) for each in zip(A, linear, strict=True)]) - z
