@@ -1,8 +1,9 @@
 """The next batch where the response is not quadratic: measurements that tell the gradient at the minimiser best.
 
 The criterion is that of the quadratic design, tr(A⁻¹ Cov ∇f(z)), averaged over where the minimiser may lie, but the
-covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure. One
-measurement of fifty goes where none has been, for a lower basin there would be seen in no other way.
+covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure, and
+where the noise surely differs over the domain its profile has a say. One measurement of fifty goes where none has been,
+for a lower basin there would be seen in no other way.
 """
 
 import numpy as np
@@ -57,11 +58,12 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
     Q = np.vstack([root @ fit.gradient_covariance(at, candidates)[0] for at in (z, *draws)])
     P = fit.covariance(candidates)
     height = np.maximum(fit.value(candidates) - fit.value(z[None, :]), 0.0) / fit.scale
+    noise = fit.noise(candidates)
     repeats = np.zeros(len(candidates), dtype=np.int64)
     size = -(-n // PLACES)
     while (left := n - int(repeats.sum())) > 0:
         m = min(size, left)
-        variance = fit.sigma2 / m + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
+        variance = noise / m + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
         gain = np.sum(Q**2, axis=0) / (np.maximum(np.diag(P), 0.0) + variance)
         best = int(np.argmax(gain))
         column = P[:, best] / (P[best, best] + variance[best])
