@@ -1,11 +1,13 @@
 """Check points of a quadratic design, and batches where the response is not quadratic."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from paraboloid.core import Evidence, Measurements, Shape
 from paraboloid.design import next_batch, next_smooth_batch, pilot, with_checks
-from paraboloid.numerics import LackOfFit, QuadraticFit, SmoothFit, fit_quadratic, fit_smooth, lack_of_fit
+from paraboloid.numerics import LackOfFit, Profile, QuadraticFit, SmoothFit, fit_quadratic, fit_smooth, lack_of_fit
 
 
 def quadratic(shape: Shape) -> tuple[QuadraticFit, LackOfFit]:
@@ -119,3 +121,11 @@ def test_a_smooth_batch_halves_what_is_unknown_of_the_gradient_better_than_chanc
     chosen = unknown(np.repeat(points, repeats, axis=0))
     anywhere = [unknown(np.random.default_rng(k).uniform(-1, 1, (60, 2))) for k in range(5)]
     assert chosen < min(anywhere)
+
+
+def test_a_smooth_batch_goes_where_the_noise_is_small() -> None:
+    fit = skewed(Shape.BOX)
+    grows = Profile(level=1.0, beta=np.array([0.0, 3.0, 0.0, 0.0]), least=0.05, most=20.0)
+    even, _ = next_smooth_batch(fit, Shape.BOX, 40, np.random.default_rng(4))
+    uneven, _ = next_smooth_batch(replace(fit, profile=grows), Shape.BOX, 40, np.random.default_rng(4))
+    assert np.log(grows(uneven)).mean() < np.log(grows(even)).mean() - 0.5

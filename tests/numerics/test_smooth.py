@@ -103,3 +103,35 @@ def test_a_quadratic_s_corner_that_was_never_measured_is_not_recommended() -> No
     evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
     found = fit_smooth(evidence, Shape.BOX, np.array([-1.0, 1.0]))
     assert np.abs(found.minimiser).max() < 0.3
+
+
+def growing(n: int, seed: int, steep: float) -> Evidence:
+    """Return n values of a skewed function, whose noise has e^steep times the deviation where the first knob ends."""
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-1, 1, (n, 2))
+    deviation = 0.2 * np.exp(steep * points[:, 0])
+    values = exponential(points) + deviation * rng.standard_normal(n)
+    return Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
+
+
+def test_noise_that_grows_with_a_knob_is_known_to_the_model() -> None:
+    ends = np.array([[-0.9, 0.0], [0.9, 0.0]])
+    fit = fit_smooth(growing(200, 0, 1.2), Shape.BOX, np.array([-0.3, -0.3]))
+    assert fit.profile is not None
+    # Truth 0.068 and 0.59; with 200 values the slope of log v, 2.4, has a standard error of sqrt(2/200)/0.58 = 0.17.
+    assert fit.scale * np.sqrt(fit.noise(ends)) == pytest.approx(0.2 * np.exp(1.2 * ends[:, 0]), rel=0.5)
+    assert fit.expecting(ends[:1]).deviation(ends[:1]) < fit.expecting(ends[1:]).deviation(ends[:1])
+
+
+def test_the_same_noise_everywhere_is_not_taken_for_a_profile() -> None:
+    """By design one alarm in a thousand; two of 20 would come once in 5000 such tests."""
+    fits = [fit_smooth(growing(60, seed, 0.0), Shape.BOX, np.array([-0.3, -0.3])) for seed in range(20)]
+    assert sum(fit.profile is not None for fit in fits) <= 1
+
+
+def test_many_points_all_enter_and_not_only_those_with_lucky_noise() -> None:
+    evidence = growing(700, 5, 0.0)
+    fit = fit_smooth(evidence, Shape.BOX, np.array([-0.3, -0.3]))
+    assert len(fit.points) == 700
+    # The lowest 300 of 700 values would have noise below zero: the truth is 0.2, known to a part of sqrt(1/600).
+    assert fit.scale * np.sqrt(fit.sigma2) == pytest.approx(0.2, rel=0.15)

@@ -156,7 +156,8 @@ class _Best:
         smooth, w = model.smooth, model.smooth.minimiser
         unit, (_, covariance) = smooth.scale, smooth.gradient_covariance(w, w[None, :])
         value, deviation = float(smooth.value(w[None, :])[0]), float(smooth.deviation(w[None, :])[0])
-        return cls(w, unit * smooth.curvature(w), unit**2 * covariance, value, deviation, unit**2 * smooth.sigma2)
+        noise = unit**2 * float(smooth.noise(w[None, :])[0])
+        return cls(w, unit * smooth.curvature(w), unit**2 * covariance, value, deviation, noise)
 
 
 def _half(evidence: Evidence, z: Vector, domain: Domain) -> str:

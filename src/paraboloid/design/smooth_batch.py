@@ -1,8 +1,9 @@
 """The next batch where the response is not quadratic: measurements that tell the gradient at the minimiser best.
 
 The criterion is that of the quadratic design, tr(A⁻¹ Cov ∇f(z)), averaged over where the minimiser may lie, but the
-covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure. One
-measurement of fifty goes where none has been, for a lower basin there would be seen in no other way.
+covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure, and
+where the noise surely differs over the domain its profile has a say. One measurement of fifty goes where none has been,
+for a lower basin there would be seen in no other way.
 """
 
 import numpy as np
@@ -60,11 +61,12 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
     P = there.covariance
     own, told = np.maximum(np.diag(P), 0.0), np.zeros((PLACES, len(candidates)))
     height = np.maximum(there.value - fit.value(z[None, :]), 0.0) / fit.scale
+    noise = fit.noise(candidates)
     repeats = np.zeros(len(candidates), dtype=np.int64)
     size = max(-(-n // PLACES), 1)
     for k in range(-(-n // size)):
         m = min(size, n - k * size)
-        variance = fit.sigma2 / m + JITTER + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
+        variance = noise / m + JITTER + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
         gain = np.einsum("ij,ij->j", Q, Q) / (own + variance)
         best = int(np.argmax(gain))
         column = P[best] - told[:k, best] @ told[:k]  # the measurements before it have told a part

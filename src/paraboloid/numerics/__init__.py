@@ -5,6 +5,7 @@ from paraboloid.numerics.closing_in import Closed, close_in, n_low
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.order import OrderEffect, order_effect
+from paraboloid.numerics.profile import Profile
 from paraboloid.numerics.quadratic_model import (
     features,
     gradient_map,
@@ -31,6 +32,7 @@ __all__ = [
     "LackOfFit",
     "Limited",
     "OrderEffect",
+    "Profile",
     "QuadraticFit",
     "QuantisedSum",
     "Quantiser",

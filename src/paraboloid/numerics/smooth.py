@@ -7,9 +7,10 @@ The quadratic is trusted near c, less far away, as the remainder of a Taylor ser
 c and one that is odd, of sizes u + v and u - v: only the odd one moves the minimiser; where the function is symmetric
 the data say that there is none. η is a sum of curves of single knobs (`numerics.single_knobs`), on a box only.
 
-The mean of n_i values at a point has the variance σ²/n_i + κ²h_i², h_i its height above the least value: far up the
+The mean of n_i values at a point has the variance σ²v_i/n_i + κ²h_i², h_i its height above the least value: far up the
 model need only be right to a fraction κ, so that values of many orders of magnitude do not dictate what happens at the
-bottom. What is fitted is in `numerics.smooth_likelihood`, how in `numerics.smooth_fit`.
+bottom. The noise differs over the domain by v, where the data surely show it (`numerics.profile`); else v = 1. What is
+fitted is in `numerics.smooth_likelihood`, how in `numerics.smooth_fit`.
 
 ==================  ======================  =========================================================
 symbol              code                    meaning
@@ -19,6 +20,7 @@ u + v, u - v        ``even``, ``odd``       sizes of the even and the odd part
 l², g               ``length2``, ``growth`` range and growth of the discrepancy
 w                   ``curves``              variances of the coefficients of curves of single knobs; none on a ball
 κ, h                ``relative``            relative error far up, heights
+σ², v               ``sigma2``, ``profile`` variance of one measurement, and how it differs; None: v = 1 everywhere
 α                   ``alpha``               K⁻¹y: the mean of f at z is k(z)·α
 ==================  ======================  =========================================================
 """
@@ -29,6 +31,7 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Matrix, Vector
+from paraboloid.numerics.profile import Profile
 from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
 from paraboloid.numerics.single_knobs import knob_curves, knob_slopes, knob_sums
 
@@ -85,6 +88,11 @@ class SmoothFit:
     root: Matrix
     shift: float
     scale: float
+    profile: Profile | None = None
+
+    def noise(self, z: Matrix) -> Vector:
+        """Return the variance of one measurement at points (m, d), in units of the values' variance."""
+        return np.full(len(z), self.sigma2) if self.profile is None else self.sigma2 * self.profile(z)
 
     def value(self, z: Matrix) -> Vector:
         """Return the mean of f at points (m, d)."""
@@ -225,7 +233,7 @@ class SmoothFit:
         if len(points) == 0:
             return self
         across = self.at(points).reach
-        corner = self.kernel(points, points) + (self.sigma2 + JITTER) * np.eye(len(points)) - across.T @ across
+        corner = self.kernel(points, points) + np.diag(self.noise(points) + JITTER) - across.T @ across
         below = linalg.cholesky(corner, lower=True, check_finite=False)
         root = np.block([[self.root, np.zeros((len(self.points), len(points)))], [across.T, below]])
         alpha = np.concatenate([self.alpha, np.zeros(len(points))])  # values as expected tell nothing new of the mean

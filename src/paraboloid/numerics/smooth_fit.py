@@ -5,15 +5,20 @@ local minimisers of the mean, and measured places, the answer is the one with th
 an unmeasured corner, never a lucky value. Where the function is symmetric about its minimum the minimiser of the
 plain quadratic is the better estimate, whatever the shape; while it may well be as good, the answer is drawn towards
 it, the less the more the gradient there differs from zero.
+
+Whether the noise differs over the domain is asked of the residuals of the first fit and of repeats: those of a plain
+quadratic would show its lack of fit. With K the covariance of the means and e the noise in them, R its variances, the
+fit says e = Rα, and a point has left to itself (R K⁻¹)_ii of its one degree of freedom.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.lack_of_fit import SURROUNDINGS
+from paraboloid.numerics.profile import Profile, fit_profile
 from paraboloid.numerics.quadratic_model import features, n_terms
 from paraboloid.numerics.region import minimise_on_region, project_onto_region
 from paraboloid.numerics.smooth import FLAT, SmoothFit, made_positive
@@ -21,7 +26,8 @@ from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
 
 __all__ = ["fit_smooth"]
 
-MOST = 300  # points that enter; beyond, the highest are left out
+MOST = 1000  # points that enter; beyond, the highest are left out
+ENOUGH = 300  # of them tell the numbers of the likelihood, which take most of the time
 STEPS = (30, 15)  # of the likelihood's ascent, for a first centre and for a better one
 PLACES = (3, 5)  # the best measured places are where descents begin, for a first centre and for a better one
 CAUTION = 2.0  # standard deviations by which a place must be lower to be preferred
@@ -45,37 +51,81 @@ def fit_smooth(evidence: Evidence, shape: Shape, quadratic: Vector) -> SmoothFit
     >>> bool(abs(fit_smooth(evidence, Shape.BOX, np.array([-0.4])).minimiser[0]) < 0.05)
     True
     """
-    means, shift, scale = _standardised(evidence)
+    seen, shift, scale = _standardised(evidence)
+    some, profile = seen.some(), None
+    means = seen.together(profile)
     noise = means.scatter / means.freedom if means.freedom >= REPEATS and means.scatter > 0 else 0.01
     lowest = int(np.argmin(means.y + CAUTION * np.sqrt(noise / means.counts)))
     centre, least = means.points[lowest], float(means.y[lowest])
     numbers = EXPECTED.copy()
     numbers[0] = np.log(noise)
     for steps, places in zip(STEPS, PLACES, strict=True):
-        likelihood = Likelihood(means, centre, least, noise, shape)
+        likelihood = Likelihood(some.together(profile), centre, least, noise, shape)
         ascent = likelihood.best if steps == STEPS[0] else likelihood.refined
         numbers = ascent(numbers, steps)
-        fit = _conditioned(likelihood, centre, numbers, shift, scale)
+        whole = likelihood if some is seen else Likelihood(means, centre, least, noise, shape)
+        fit = _conditioned(whole, centre, numbers, shift, scale, profile)
+        if steps == STEPS[0] and (profile := seen.profile(fit)) is not None:
+            means = seen.together(profile)
+            fit = _conditioned(Likelihood(means, centre, least, noise, shape), centre, numbers, shift, scale, profile)
         centre = _answer(fit, means, shape, quadratic, places)
         least = float(fit.derivatives(centre)[0])
-    fit = _conditioned(Likelihood(means, centre, least, noise, shape), centre, numbers, shift, scale)
+    fit = _conditioned(Likelihood(means, centre, least, noise, shape), centre, numbers, shift, scale, profile)
     return replace(fit, minimiser=_answer(fit, means, shape, quadratic, 1))
 
 
-def _standardised(evidence: Evidence) -> tuple[Means, float, float]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """What was measured: points, means in standard units, counts, and the scatter of repeats, whose unit is another."""
+
+    points: Matrix
+    y: Vector
+    counts: Vector
+    scatter: Vector
+    unit: float
+
+    def some(self) -> "_Seen":
+        """Return as many as tell the numbers, evenly over the heights: the lowest would be those with lucky noise."""
+        if len(self.y) <= ENOUGH:
+            return self
+        rows = np.sort(np.argsort(self.y)[np.linspace(0, len(self.y) - 1, ENOUGH).astype(np.int64)])
+        return _Seen(self.points[rows], self.y[rows], self.counts[rows], self.scatter[rows], self.unit)
+
+    def together(self, profile: Profile | None) -> Means:
+        """Return what the likelihood needs; a measurement of v times the noise counts as the part 1/v of one."""
+        v = np.ones(len(self.y)) if profile is None else profile(self.points)
+        freedom = float(self.counts.sum() - len(self.y))
+        part = min(1.0, FREEDOM / max(freedom, 1.0))
+        scatter = float((self.scatter / v).sum()) / self.unit
+        return Means(self.points, self.y, self.counts / v, part * scatter, part * freedom)
+
+    def profile(self, fit: SmoothFit) -> Profile | None:
+        """Return how the noise differs over the domain, given a fit as if it did not; all counts sum up to the same."""
+        inverse = np.diag(linalg.lapack.dpotri(fit.root, lower=1)[0])
+        noise = fit.sigma2 / self.counts
+        own = np.clip(noise * inverse, 0.01, 1.0)
+        w = (self.counts - 1 + own) / 2
+        squares = self.scatter / self.unit + self.counts * (noise * fit.alpha) ** 2
+        found = fit_profile(self.points, squares / (2 * w), w)
+        if found is None:
+            return None
+        return found.relative_to(float(self.counts.sum() / np.sum(self.counts / found(self.points))))
+
+
+def _standardised(evidence: Evidence) -> tuple[_Seen, float, float]:
     rows = np.flatnonzero((evidence.counts > 0) & (np.abs(evidence.points).max(axis=1) <= SURROUNDINGS))
     if len(rows) > MOST:
         rows = np.sort(rows[np.argsort(evidence.means[rows])[:MOST]])
     counts, values = evidence.counts[rows].astype(np.float64), evidence.means[rows]
     shift = float(counts @ (values - values[0]) / counts.sum()) + float(values[0])
     scale = float(np.sqrt(counts @ (values - shift) ** 2 / counts.sum())) or 1.0
-    scatter, freedom = float(evidence.scatter[rows].sum()) / scale**2, float(counts.sum() - len(rows))
-    part = min(1.0, FREEDOM / max(freedom, 1.0))
-    means = Means(evidence.points[rows], (values - shift) / scale, counts, part * scatter, part * freedom)
-    return means, shift, scale
+    seen = _Seen(evidence.points[rows], (values - shift) / scale, counts, evidence.scatter[rows], scale**2)
+    return seen, shift, scale
 
 
-def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift: float, scale: float) -> SmoothFit:
+def _conditioned(
+    likelihood: Likelihood, centre: Vector, numbers: Vector, shift: float, scale: float, profile: Profile | None
+) -> SmoothFit:
     """Return the fit for these numbers."""
     means = likelihood.means
     root: Matrix = linalg.cholesky(likelihood.covariance(numbers), lower=True, check_finite=False)
@@ -101,6 +151,7 @@ def _conditioned(likelihood: Likelihood, centre: Vector, numbers: Vector, shift:
         root=root,
         shift=shift,
         scale=scale,
+        profile=profile,
     )
 
 

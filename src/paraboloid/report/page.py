@@ -275,10 +275,9 @@ def _noise_row(subject: Subject, surface: Surface) -> tuple[str, str, str]:
             f"setting and {number(farthest, digits=2)} at the highest measured one. The surface is fitted where it is "
             f"small.",
         )
-    if np.any(surface.evidence.precision > 0):
-        variances = surface.evidence.counts / np.maximum(surface.evidence.precision, 1e-300)
-        used = variances[surface.evidence.counts > 0]
-        ratio = float(np.sqrt(used.max() / used.min()))
+    if not surface.is_noise_even:
+        used = surface.deviations(subject.evidence.points[subject.evidence.counts > 0])
+        ratio = float(used.max() / used.min())
         return (
             question,
             "no",

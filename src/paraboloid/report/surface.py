@@ -102,6 +102,13 @@ class Surface:
         return not self.window.is_everything
 
     @property
+    def is_noise_even(self) -> bool:
+        """Whether nothing shows that the noise is not the same everywhere."""
+        if self.smooth is not None and not self.is_closed_in:
+            return self.smooth.profile is None
+        return not np.any(self.evidence.precision > 0)
+
+    @property
     def is_bowl(self) -> bool:
         """Whether the surface bends up in every direction."""
         return bool(np.linalg.eigvalsh(self.fit.hessian)[0] > 0)
@@ -132,6 +139,8 @@ class Surface:
         """Return the standard deviation of one measurement at points (m, d): the same, or as it was found to differ."""
         rows = self.evidence.counts > 0
         precision = self.evidence.precision[rows]
+        if self.smooth is not None and not self.is_closed_in:
+            return self.smooth.scale * np.sqrt(self.smooth.noise(points))
         if self.knows_errors or not np.all(precision > 0):
             return np.full(len(points), self.sigma)
         if self.is_closed_in:
@@ -238,7 +247,7 @@ def _expanded(smooth: SmoothFit, fit: QuadraticFit, z: Vector) -> QuadraticFit:
     constant = value - float(linear @ z) - float(z @ bend @ z) / 2
     theta = smooth.scale * np.concatenate([[constant], linear, bend[upper_triangle(z.size)]])
     theta[0] += smooth.shift
-    return replace(fit, theta=theta, sigma2=smooth.scale**2 * smooth.sigma2, minimiser=z)
+    return replace(fit, theta=theta, sigma2=smooth.scale**2 * float(smooth.noise(z[None, :])[0]), minimiser=z)
 
 
 def _profile(points: Matrix) -> Matrix:
