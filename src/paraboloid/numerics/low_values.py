@@ -1,273 +1,129 @@
-"""Noise that is a huge factor on one side: most of what single values tell is then told by the low ones.
+"""Noise that is a huge factor on one side: what single values tell is then told by the low ones.
 
-Where a measurement is the height above some value c times a factor of many powers of ten that is rarely small (now and
-then a run fails, hangs or diverges), its logarithm is spread over a wide range whose lower edge is that of the height:
-a mean follows the range, and so does a middle. The share q of the values below a curve tells more of it, the more
-often values lie near that curve. So with the heights y - c of the values, c the lowest of them, the model is
+Where a measurement is the height above some value times a factor of many powers of ten that is rarely small (now and
+then a run fails, hangs or diverges), its logarithm is spread over a wide range, of which the lower edge alone is that
+of the height. A mean follows the few greatest values, a middle the range. So a curve is fitted below which a small
+share of the values lies (`numerics.quantile_curve`): of a few levels up to a half that one at which a single value
+tells most. Then the search closes in on its minimiser, as it does wherever noise grows with the height.
 
-    P(y - c ≤ g(z)) = q,    g(z) = g₀ + |Lᵀ(z - m)|²,
-
-fitted on a logarithmic scale, r = log(y - c) - log g(z), with the law ∝ 1/(exp(-(1 - q)Sr) + exp(qSr)): Koenker and
-Bassett's quantile regression with a smooth corner of width 1/S. Of a few levels q that one is taken at which quadratics
-explain most of whether a value lies below the quantile of all (the score test of a quadratic in quantile regression).
-
-==================  ======================  =========================================================
-symbol              code                    meaning
-==================  ======================  =========================================================
-q                   ``level``               share of the values below the curve
-g, g₀               ``g``, ``floor``        the curve, its least value
-m, L                ``m``, ``L``            minimiser, and root of half the curvature
-S                   ``rate``                how fast the law falls: its left side by (1 - q)S, its right by qS
-ψ, κ                ``psi``, ``kappa``      score of r, and its mean slope: r is worth ψ/κ
-==================  ======================  =========================================================
+Done only where the noise is such: some values far from any robust fit, a factor that varies a hundredfold, and a sure
+gain in likelihood over noise of any such law that is the same everywhere. What is minimised then is a low quantile of
+the values. Where the factor has the same law everywhere, all quantiles and the mean, if there is one, are least at the
+same place; else they need not be, and no bound is claimed.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 
-from paraboloid.core import Evidence, Matrix, Sample, Shape, Vector
-from paraboloid.numerics.closing_in import Closed, _closed, _regret, _single_values, _State, FINEST, SAFE, SURE
+from paraboloid.core import Evidence, Shape
+from paraboloid.numerics.closing_in import FINEST, SAFE, SURE, Closed, single_values
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
+from paraboloid.numerics.narrowing import expected_regret, narrowed
+from paraboloid.numerics.quadratic_model import n_terms
+from paraboloid.numerics.quantile_curve import Curve, Heights, even_likelihood, fit_curve
+from paraboloid.numerics.region import minimise_on_region, project_onto_region
 from paraboloid.numerics.tails import Limited
 from paraboloid.numerics.window import Window, selected
-from paraboloid.numerics.quadratic_model import features, n_terms, upper_triangle
+
+__all__ = ["close_in_low"]
 
 LEVELS = (0.05, 0.1, 0.2, 0.35, 0.5)
-NU = 1.0
-STEPS = 200
-STARTS = 4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Values:
-    points: Matrix
-    rows: np.ndarray
-    y: Vector
-    count: Vector
-    low: float
-    unit: float
-
-    @property
-    def logs(self):
-        return np.log(self.y)
-
-
-def _values(evidence: Evidence, sample: Sample) -> _Values:
-    low = float(sample.values.min())
-    above = sample.values - low
-    kept = above > 0
-    unit = float(np.median(above[kept]))
-    return _Values(evidence.points, sample.rows[kept], above[kept] / unit, sample.counts[kept].astype(float), low, unit)
-
-
-def _statistics(values: _Values) -> Vector:
-    """Return for each level how well a quadratic explains whether a value lies below the quantile: χ² by chance."""
-    phi = features(values.points)[values.rows]
-    w = values.count / values.count.sum()
-    phi = phi[:, 1:] - w @ phi[:, 1:]
-    order = np.argsort(values.y, kind="stable")
-    reached = np.empty(len(w))
-    reached[order] = np.cumsum(w[order])
-    root = np.sqrt(values.count)[:, None]
-    Q, _ = np.linalg.qr(root * phi)
-    found = []
-    for level in LEVELS:
-        below = (reached <= level).astype(float)
-        share = w @ below
-        found.append(float(np.sum((Q.T @ (root[:, 0] * (below - share))) ** 2)) / (share * (1 - share) + 1e-300))
-    return np.array(found)
-
-
-def _law(r: Vector, level: float, rate: float, count: Vector):
-    """-log density summed, psi, derivative by log rate."""
-    a, b = (1 - level) * rate, level * rate
-    below = expit(rate * r)
-    total = float(count.sum())
-    value = float(count @ np.logaddexp(-a * r, b * r)) - total * (math.log(rate * math.sin(math.pi * level) / math.pi))
-    psi = -a + rate * below
-    return value, psi, float(count @ (psi * r)) - total
-
-
-def _grow(v: Vector, values: _Values, logs: Vector, level: float):
-    d = values.points.shape[1]
-    m, L, floor, rate = _unpacked(v, d)
-    away = values.points - m
-    g = floor + np.sum((away @ L) ** 2, axis=1)
-    value, psi, by_rate = _law(logs - np.log(g)[values.rows], level, rate, values.count)
-    by_g = -np.bincount(values.rows, weights=values.count * psi, minlength=len(g)) / g
-    pulled = away * by_g[:, None]
-    H = L @ L.T
-    trace = np.trace(H) / d
-    diagonal = np.diag(L)
-    value += NU * (d / 2 * math.log(trace) - float(np.sum(np.log(diagonal)))) + float(m @ m) / 8
-    by_L = 2 * (pulled.T @ away) @ L + NU / trace * L
-    by_L[np.diag_indices(d)] = np.diag(by_L) * diagonal - NU
-    gradient = np.concatenate([m / 4 - 2 * H @ pulled.sum(axis=0), by_L[np.tril_indices(d)], [by_g.sum() * floor, by_rate]])
-    return value, gradient
-
-
-def _unpacked(v, d):
-    L = np.zeros((d, d))
-    L[np.tril_indices(d)] = v[d:-2]
-    L[np.diag_indices(d)] = np.exp(np.diag(L))
-    return v[:d], L, math.exp(v[-2]), math.exp(v[-1])
-
-
-def _begin(values: _Values, logs, m: Vector, level: float) -> Vector:
-    d = m.size
-    height = np.sum((values.points[values.rows] - m) ** 2, axis=1)
-    mid = float(np.quantile(logs, level))
-    L = np.diag(np.full(d, (mid - math.log(float(height.mean()) + 1e-300)) / 2))
-    rate = 1 / (level * (1 - level)) / max(float(np.mean(np.abs(logs - mid))), 0.1) / 2
-    return np.concatenate([m, L[np.tril_indices(d)], [mid - 2.0, math.log(rate)]])
-
-
-def fit_grow(values: _Values, level: float, starts: Matrix):
-    d = values.points.shape[1]
-    logs = values.logs
-    low, high = float(logs.min()) - 3, float(logs.max()) + 3
-    k = d * (d + 1) // 2
-    big = math.exp(high / 2) * 10
-    bounds = [(-2.0, 2.0)] * d
-    for i, j in zip(*np.tril_indices(d)):
-        bounds.append(((low - 5) / 2, (high + 25) / 2) if i == j else (None, None))
-    bounds += [(low, high), (-4.0, 3.0)]
-    best = None
-    for m in starts:
-        o = minimize(_grow, _begin(values, logs, m, level), args=(values, logs, level), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": STEPS})
-        if np.isfinite(o.fun) and (best is None or o.fun < best.fun):
-            best = o
-    return best.x, -best.fun - float(values.count @ logs)
-
-
-def _even(v: Vector, values: _Values, phi, level: float):
-    theta, scale, rate = v[:-2], math.exp(v[-2]), math.exp(v[-1])
-    e = values.y - (phi @ theta)[values.rows]
-    wide = np.hypot(scale, e)
-    value, psi, by_rate = _law(np.arcsinh(e / scale), level, rate, values.count)
-    value += float(values.count @ np.log(wide))
-    by_q = -np.bincount(values.rows, weights=values.count * (psi / wide + e / wide**2), minlength=len(phi))
-    by_scale = float(values.count @ (-psi * e / wide + scale**2 / wide**2))
-    return value, np.concatenate([phi.T @ by_q, [by_scale, by_rate]])
-
-
-def fit_even(values: _Values, level: float, begins: list[Vector]):
-    """Return the likelihood of noise that is the same everywhere."""
-    phi = features(values.points)
-    p = phi.shape[1]
-    constant = np.zeros(p)
-    constant[0] = float(np.quantile(values.y, level))
-    best = -np.inf
-    aparts = [np.sort(np.abs(values.y - (phi @ begin)[values.rows])) for begin in (*begins, constant)]
-    least = max(min(float(e[2 * p]) for e in aparts), 1e-12)
-    for begin, e in zip((*begins, constant), aparts):
-        v = np.concatenate([begin, [math.log(max(least, float(e[len(e) // 4]))), 0.0]])
-        o = minimize(_even, v, args=(values, phi, level), jac=True, method="L-BFGS-B", bounds=[(None, None)] * p + [(math.log(least), 40), (-4, 3)], options={"maxiter": STEPS})
-        if np.isfinite(o.fun):
-            best = max(best, -o.fun)
-    return best
-
-
-def curve(m, L, floor):
-    d = m.size
-    H = 2 * L @ L.T
-    return np.concatenate([[floor + m @ H @ m / 2], -H @ m, H[upper_triangle(d)]])
-
-
-def starts_of(values: _Values) -> Matrix:
-    order = np.argsort(values.y, kind="stable")[:STARTS]
-    return np.vstack([np.zeros((1, values.points.shape[1])), np.unique(values.points[values.rows[order]], axis=0)])
-
-
-ENOUGH = 4
-HUGE = 100.0
-SHARE = 0.05
+ENOUGH = 4  # times p measurements; with fewer, one law of the noise is hardly told from another
+BELOW = 0.5  # times p values, at least, that must lie below a curve of p coefficients
+FAR = 0.05  # of the values, far from a robust fit; of normal noise, Student's or lognormal one there are fewer
+HUGE = 100.0  # the factor by which the greatest tenth of the factors differs from the least
 
 
 def close_in_low(evidence: Evidence, limited: Limited, fit: QuadraticFit, shape: Shape) -> Closed | None:
-    sample = _single_values(evidence)
-    d, n = evidence.dimension, evidence.n_measurements
-    if sample is None or np.any(evidence.precision > 0) or n < ENOUGH * n_terms(d) or limited.n_far < SHARE * n:
+    """Return the window about the minimiser of a low quantile, or None where noise is no huge factor on one side.
+
+    ``limited`` is what was done about far values, and ``fit`` the quadratic fitted to all.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> from paraboloid.numerics import limit_tails
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.uniform(-1, 1, (200, 1))
+    >>> y = (z - 0.5) ** 2 * 1e6 ** rng.random((200, 1))  # the factor is between 1 and a million
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> closed = close_in_low(evidence, limit_tails(evidence, Shape.BOX), fit, Shape.BOX)
+    >>> closed.level, closed.window.from_local(closed.fit.minimiser[None, :]).round(1)
+    (0.05, array([[0.5]]))
+    """
+    sample, least = single_values(evidence), ENOUGH * n_terms(evidence.dimension)
+    is_rare = limited.n_far < FAR * evidence.n_measurements
+    if sample is None or is_rare or evidence.n_measurements < least or np.any(evidence.precision > 0):
         return None
     measured = selected(evidence, evidence.points, evidence.counts > 0)
-    values = _values(measured, sample)
-    if not len(values.y) > ENOUGH * n_terms(d) - 2:
+    low = float(sample.values.min())  # it says where the heights begin, and so nothing of heights
+    above = sample.values - low
+    unit = float(np.median(above))
+    if not unit > 0:
         return None
-    if CRITERION == "stat":
-        level = LEVELS[int(np.argmax(_statistics(values)))]
-        v, likelihood = fit_grow(values, level, starts_of(values))
-    else:
-        v, likelihood, level = best_level(values)
-    m, L, floor, rate = _unpacked(v, d)
-    g = floor + np.sum(((values.points - m) @ L) ** 2, axis=1)
-    r = values.logs - np.log(g)[values.rows]
-    low, high = np.quantile(r, [0.1, 0.9])
-    if high - low < math.log(HUGE):
+    kept = above > 0
+    values = Heights(measured.points, sample.rows[kept], above[kept] / unit, sample.counts[kept].astype(np.float64))
+    curve = _most_telling(values)
+    if curve is None or not _is_huge(curve, values):
         return None
-    theta = fit.theta / values.unit
-    theta[0] -= values.low / values.unit
-    gain = likelihood - fit_even(values, level, [theta, curve(m, L, floor)])
-    if DEBUG: print("    level", level, "gain", gain, "spread", high - low, "floor", floor*values.unit, "rate", rate)
-    if gain < SURE:
+    plain = fit.theta / unit
+    plain[0] -= low / unit
+    if curve.likelihood - even_likelihood(values, curve.level, [plain, curve.theta]) < SURE:
         return None
-    psi = -(1 - level) * rate + rate * expit(rate * r)
-    near = expit(rate * r)
-    kappa = rate**2 * float(values.count @ (near * (1 - near))) / float(values.count.sum())
-    slope = float(values.count @ psi**2) / float(values.count.sum()) / kappa**2
-    seen = np.bincount(values.rows, weights=values.count, minlength=len(g))
-    unit = values.unit
-    mean = np.bincount(values.rows, weights=values.count * psi, minlength=len(g)) / np.maximum(seen, 1) / kappa
-    scatter = np.bincount(values.rows, weights=values.count * (psi / kappa - mean[values.rows]) ** 2, minlength=len(g))
-    pseudo = replace(
-        measured,
-        counts=seen.astype(np.int64),
-        means=values.low + unit * g * (1 + mean),
-        scatter=unit**2 * g**2 * scatter,
-        precision=seen / (slope * unit**2 * g**2),
-    )
-    window = Window(m, np.linalg.inv(L.T) * math.sqrt(float(np.median(g))))
-    pseudo = selected(pseudo, pseudo.points, seen > 0)
-    local = replace(pseudo, points=window.to_local(pseudo.points))
-    begin = fit_quadratic(local, Shape.BALL)
-    state = _State(window, local, begin, floor * unit, likelihood, slope, np.ones(1))
-    target = max(floor * unit, SAFE * _regret(begin), FINEST * float(np.ptp(values.y)) * unit)
-    if DEBUG: print("    target", target, "regret", _regret(begin), "begin", window.from_local(begin.minimiser[None,:]), m)
-    return _closed(state, pseudo, target, shape)
+    return _closed(measured, values, curve, low, unit, shape)
 
 
-DEBUG = False
-
-import os
-CRITERION = os.environ.get("CRIT", "stat")
-LOCAL = float(os.environ.get("LOCAL", "0"))
-EXTRA = float(os.environ.get("EXTRA", "0"))
-
-
-def spread_of(values, v, level):
-    d = values.points.shape[1]
-    m, L, floor, rate = _unpacked(v, d)
-    g = floor + np.sum(((values.points - m) @ L) ** 2, axis=1)
-    near = expit(rate * (values.logs - np.log(g)[values.rows]))
-    w = values.count * g[values.rows]**-LOCAL
-    w = w / w.sum()
-    psi = rate * (near - 1 + level)
-    kappa = rate**2 * float(w @ (near * (1 - near)))
-    return float(w @ psi**2) / kappa**2
-
-
-def best_level(values):
-    best, found = np.inf, None
+def _most_telling(values: Heights) -> Curve | None:
+    """Return the curve of the level at which one value tells most."""
     p = n_terms(values.points.shape[1])
-    starts = starts_of(values)
-    for level in LEVELS:
-        if level * values.count.sum() < EXTRA * p: continue
-        v, likelihood = fit_grow(values, level, starts)
-        variance = spread_of(values, v, level)
-        if DEBUG: print("      level", level, "variance", variance)
-        if variance < best:
-            best, found = variance, (v, likelihood, level)
-    return found
+    curves = [fit_curve(values, level) for level in LEVELS if level * values.total >= BELOW * p]
+    return min(curves, key=lambda curve: curve.variance(values), default=None)
+
+
+def _is_huge(curve: Curve, values: Heights) -> bool:
+    low, high = np.quantile(curve.residuals(values), [0.1, 0.9])
+    return bool(high - low > math.log(HUGE))
+
+
+def _closed(measured: Evidence, values: Heights, curve: Curve, low: float, unit: float, shape: Shape) -> Closed:
+    """Return the window about the curve's minimiser, and the fit in it to what the values' scores stand for.
+
+    A value tells log g to be ψ/κ more than it is, with the curve's variance: a measurement of g(1 + ψ/κ).
+    """
+    g, variance, scores = curve.at(values.points), curve.variance(values), curve.scores(values)
+    counts = values.added(np.ones(len(scores)))
+    mean = values.added(scores) / np.maximum(counts, 1.0)
+    told = replace(
+        measured,
+        counts=counts.astype(np.int64),
+        means=low + unit * g * (1 + mean),
+        scatter=(unit * g) ** 2 * values.added((scores - mean[values.rows]) ** 2),
+        precision=counts / (variance * (unit * g) ** 2),
+    )
+    told = selected(told, told.points, counts > 0)
+    window = Window(curve.m, np.asarray(np.linalg.inv(curve.L.T) * math.sqrt(float(np.median(g))), dtype=np.float64))
+    begin = fit_quadratic(replace(told, points=window.to_local(told.points)), Shape.BALL)
+    floor = unit * curve.floor
+    target = max(floor, SAFE * expected_regret(begin), FINEST * unit * float(values.heights.max()))
+    window, local, narrow = _kept_inside(*narrowed(window, begin, told, target, shape), told, shape)
+    noise = variance * (floor + target) ** 2  # of a measurement at the window's edge
+    return Closed(window, local, replace(narrow, sigma2=noise), level=curve.level)
+
+
+def _kept_inside(
+    window: Window, local: Evidence, fit: QuadraticFit, told: Evidence, shape: Shape
+) -> tuple[Window, Evidence, QuadraticFit]:
+    """Return a window about the lowest place of the domain, where the fitted minimiser lies outside.
+
+    In a narrow valley that leads out of the domain, the nearest place may lie high up on its side.
+    """
+    there = window.from_local(fit.minimiser[None, :])
+    if np.allclose(project_onto_region(shape, there), there):
+        return window, local, fit
+    back = np.linalg.inv(window.spread)
+    H = back.T @ fit.hessian @ back
+    window = Window(minimise_on_region(shape, H, back.T @ fit.linear - H @ window.centre), window.spread)
+    local = window.seen(told)
+    return window, local, replace(fit_quadratic(local, Shape.BALL), minimiser=np.zeros(window.centre.size))
