@@ -131,10 +131,10 @@ def fit_curve(values: Heights, level: float) -> Curve:
     """
     d, logs = values.points.shape[1], np.log(values.heights)
     low, high = float(logs.min()) - FLATTER, float(logs.max()) + FLATTER
-    is_diagonal = np.equal(*np.tril_indices(d))
+    steepest, is_diagonal = (high + STEEPER) / 2, np.equal(*np.tril_indices(d))
     bounds: Bounds = [
         *[(-2.0, 2.0)] * d,
-        *[(low / 2, (high + STEEPER) / 2) if diagonal else (None, None) for diagonal in is_diagonal],
+        *[(low / 2, steepest) if diagonal else (-math.exp(steepest), math.exp(steepest)) for diagonal in is_diagonal],
         (low, high),
         (SLOWEST, FASTEST),
     ]
@@ -166,7 +166,7 @@ def even_likelihood(values: Heights, level: float, thetas: list[Vector]) -> floa
     begins = [*thetas, constant]
     apart = [np.sort(np.abs(y - (phi @ theta)[values.rows])) for theta in begins]
     least = max(min(float(away[min(2 * p, len(y) - 1)]) for away in apart), 1e-12 * float(y.max()))
-    bounds: Bounds = [*[(None, None)] * p, (math.log(least), None), (SLOWEST, FASTEST)]
+    bounds: Bounds = [*[(None, None)] * p, (math.log(least), math.log(y.max()) + FLATTER), (SLOWEST, FASTEST)]
     best = -np.inf
     for theta, away in zip(begins, apart, strict=True):
         v = np.concatenate([theta, [math.log(max(least, float(away[len(y) // 4]))), 0.0]])
@@ -211,7 +211,7 @@ def _even(v: Vector, values: Heights, phi: Matrix, level: float) -> tuple[float,
     apart = values.heights - (phi @ theta)[values.rows]
     wide = np.hypot(scale, apart)
     value, psi, by_rate = _law(np.arcsinh(apart / scale), level, rate, values)
-    by_theta = -phi.T @ values.added(psi / wide + apart / wide**2)
+    by_theta = -phi.T @ values.added((psi + apart / wide) / wide)
     by_scale = float(values.counts @ ((scale / wide) ** 2 - psi * apart / wide))
     return value + float(values.counts @ np.log(wide)), np.concatenate([by_theta, [by_scale, by_rate]])
 
