@@ -84,6 +84,7 @@ class Closed:
     evidence: Evidence
     fit: QuadraticFit
     level: float | None = None  # share of the values below what was fitted, where that was not their mean
+    slope: float = 0.0  # variance of one measurement far above the minimum, in units of the height's square
 
 
 def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float = 0.0) -> Closed | None:
@@ -208,7 +209,7 @@ def _closed(best: _State, weighed: Evidence, target: float, shape: Shape) -> Clo
     """Return the window at the height ``target`` about the minimiser, wider if need be, and the fit in it."""
     noise = best.slope * (best.height**2 + target**2)  # of a measurement at the window's edge
     window, local, narrow = narrowed(best.window, best.fit, weighed, target, shape)
-    return Closed(window, local, replace(narrow, sigma2=noise), 0.5 if np.any(best.steeper) else None)
+    return Closed(window, local, replace(narrow, sigma2=noise), 0.5 if np.any(best.steeper) else None, best.slope)
 
 
 def _looks_worth(

@@ -6,8 +6,9 @@ of the height. A mean follows the few greatest values, a middle the range. So a 
 share of the values lies (`numerics.quantile_curve`): of a few levels up to a half that one at which a single value
 tells most. Then the search closes in on its minimiser, as it does wherever noise grows with the height.
 
-Done only where the noise is such: some values far from any robust fit, a factor that varies a hundredfold, and a sure
-gain in likelihood over noise of any such law that is the same everywhere. What is minimised then is a low quantile of
+Done only where the noise is such: some values far from any robust fit, a factor that varies a hundredfold (also by
+`numerics.closing_in`, where that finds one), and a sure gain in likelihood over noise of any such law that is the same
+everywhere. What is minimised then is a low quantile of
 the values. Where the factor has the same law everywhere, all quantiles and the mean, if there is one, are least at the
 same place; else they need not be, and no bound is claimed.
 """
@@ -29,6 +30,7 @@ from paraboloid.numerics.window import Window, selected
 
 __all__ = ["close_in_low"]
 
+NORMAL = 2.563  # standard deviations between the least and the greatest tenth of a normal law
 LEVELS = (0.05, 0.1, 0.2, 0.35, 0.5)
 ENOUGH = 4  # times p measurements; with fewer, one law of the noise is hardly told from another
 BELOW = 0.5  # times p values, at least, that must lie below a curve of p coefficients
@@ -36,10 +38,13 @@ FAR = 0.05  # of the values, far from a robust fit; of normal noise, Student's o
 HUGE = 100.0  # the factor by which the greatest tenth of the factors differs from the least
 
 
-def close_in_low(evidence: Evidence, limited: Limited, fit: QuadraticFit, shape: Shape) -> Closed | None:
+def close_in_low(
+    evidence: Evidence, limited: Limited, fit: QuadraticFit, shape: Shape, closed: Closed | None = None
+) -> Closed | None:
     """Return the window about the minimiser of a low quantile, or None where noise is no huge factor on one side.
 
-    ``limited`` is what was done about far values, and ``fit`` the quadratic fitted to all.
+    ``limited`` is what was done about far values, ``fit`` the quadratic fitted to all, and ``closed`` the window to
+    which a law that is the same on both sides leads: if it makes do with a factor that is not huge, none is sought here.
 
     >>> import numpy as np
     >>> from paraboloid.core import Measurements
@@ -55,6 +60,8 @@ def close_in_low(evidence: Evidence, limited: Limited, fit: QuadraticFit, shape:
     """
     sample, least = single_values(evidence), ENOUGH * n_terms(evidence.dimension)
     is_rare = limited.n_far < FAR * evidence.n_measurements
+    if closed is not None and closed.slope < (math.log(HUGE) / NORMAL) ** 2:
+        return None
     if sample is None or is_rare or evidence.n_measurements < least or np.any(evidence.precision > 0):
         return None
     measured = selected(evidence, evidence.points, evidence.counts > 0)
@@ -109,7 +116,7 @@ def _closed(measured: Evidence, values: Heights, curve: Curve, low: float, unit:
     target = max(floor, SAFE * expected_regret(begin), FINEST * unit * float(values.heights.max()))
     window, local, narrow = _kept_inside(*narrowed(window, begin, told, target, shape), told, shape)
     noise = variance * (floor + target) ** 2  # of a measurement at the window's edge
-    return Closed(window, local, replace(narrow, sigma2=noise), level=curve.level)
+    return Closed(window, local, replace(narrow, sigma2=noise), curve.level, variance)
 
 
 def _kept_inside(
