@@ -44,7 +44,7 @@ def close_in_low(
     """Return the window about the minimiser of a low quantile, or None where noise is no huge factor on one side.
 
     ``limited`` is what was done about far values, ``fit`` the quadratic fitted to all, and ``closed`` the window to
-    which a law that is the same on both sides leads: if it makes do with a factor that is not huge, none is sought here.
+    which a law that is the same on both sides leads: with a factor that is not huge, nothing is sought here.
 
     >>> import numpy as np
     >>> from paraboloid.core import Measurements
