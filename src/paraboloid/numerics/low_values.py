@@ -33,7 +33,7 @@ __all__ = ["close_in_low"]
 NORMAL = 2.563  # standard deviations between the least and the greatest tenth of a normal law
 LEVELS = (0.05, 0.1, 0.2, 0.35, 0.5)
 ENOUGH = 4  # times p measurements; with fewer, one law of the noise is hardly told from another
-BELOW = 0.5  # times p values, at least, that must lie below a curve of p coefficients
+BELOW = 1.0  # times p values, at least, that must lie below a curve of p coefficients
 FAR = 0.05  # of the values, far from a robust fit; of normal noise, Student's or lognormal one there are fewer
 HUGE = 100.0  # the factor by which the greatest tenth of the factors differs from the least
 
