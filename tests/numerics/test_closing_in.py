@@ -61,8 +61,8 @@ def test_noise_that_is_a_factor_is_fitted_on_a_logarithmic_scale() -> None:
         both = [close_in(seen, fit, Shape.BOX) for seen in (evidence, replace(evidence, sample=None))]
         if both[0] is None or both[1] is None:
             continue
-        n_factors += both[0].is_factor
-        assert not both[1].is_factor
+        n_factors += both[0].level == 0.5
+        assert both[1].level is None
         found = [heights(closed.window.from_local(closed.fit.minimiser[None, :]))[0] for closed in both if closed]
         ratios.append(float(np.log(found[0] / found[1])))
     assert n_factors == len(ratios) >= 50

@@ -125,7 +125,7 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
         regret_unit=best.sigma2 * limit,
         caveats=(
             _not_quadratic(lack, where) if model.smooth else _uneven_noise(where),
-            *([FACTOR] if model.is_factor else []),
+            *([] if model.level is None else [_factor(model.level)]),
             *_outliers(model.limited),
         ),
         lack_of_fit=lack.log_bayes_factor,
@@ -193,6 +193,15 @@ def _uneven_noise(where: str) -> str:
         f"the noise grows with the height above the minimum: the search closed in on it, to where the noise is small "
         f"(half of all measurements within {where} of the best setting); for such an answer no bound is given. For "
         f"one, search a smaller range about it."
+    )
+
+
+def _factor(level: float) -> str:
+    if level == 0.5:
+        return FACTOR
+    return (
+        f"the noise multiplies the height by a factor that is often huge, so that the answer is where the lowest "
+        f"{level:.0%} of the values begin to be least, and not their mean, which a few huge values decide."
     )
 
 

@@ -1,7 +1,8 @@
 """What the adaptive search believes of the response, given all evidence: the model that designs and answers come from.
 
 A quadratic over the whole range, unless the data say otherwise. Where the noise surely grows with the height above the
-minimum, the same in a window about the minimiser (`numerics.closing_in`); where the response surely is no quadratic,
+minimum, the same in a window about the minimiser (`numerics.closing_in`), of a low quantile where the noise is a huge
+factor on one side (`numerics.low_values`); where the response surely is no quadratic,
 there or over the whole range, a smooth discrepancy on top of it (`numerics.smooth`). All is decided afresh each time.
 """
 
@@ -17,6 +18,7 @@ from paraboloid.numerics import (
     SmoothFit,
     Window,
     close_in,
+    close_in_low,
     fit_quadratic,
     fit_smooth,
     lack_of_fit,
@@ -43,8 +45,8 @@ class Model:
         The quadratic with a discrepancy, where the response is surely no quadratic.
     window, shape
         The whole domain, or an ellipsoid about the minimiser, which is a ball in its own coordinates.
-    is_factor
-        Whether the noise is a factor, so that the middle of the values was fitted and not their mean.
+    level
+        Share of the values below what was fitted, where the noise is a factor and that was not their mean.
     """
 
     fit: QuadraticFit
@@ -54,7 +56,7 @@ class Model:
     smooth: SmoothFit | None
     window: Window
     shape: Shape
-    is_factor: bool = False
+    level: float | None = None
 
     @property
     def minimiser(self) -> Vector:
@@ -87,12 +89,13 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
         evidence = limited.evidence
     lack = lack_of_fit(evidence, fit, shape)
     closed = close_in(evidence, fit, shape, lack.log_bayes_factor)
+    closed = close_in_low(evidence, limited, fit, shape, closed) or closed
     if closed is not None:
         evidence = weighted = closed.evidence
         fit, window, shape = closed.fit, closed.window, Shape.BALL
         lack = lack_of_fit(evidence, fit, shape)
     discrepancy = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure else None
-    return Model(fit, weighted, limited, lack, discrepancy, window, shape, closed is not None and closed.is_factor)
+    return Model(fit, weighted, limited, lack, discrepancy, window, shape, None if closed is None else closed.level)
 
 
 def _fitted(evidence: Evidence, shape: Shape) -> tuple[QuadraticFit, Evidence, Limited]:

@@ -4,6 +4,7 @@ from paraboloid.numerics.ball import minimise_on_ball, project_onto_ball
 from paraboloid.numerics.closing_in import Closed, close_in, n_low
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
+from paraboloid.numerics.low_values import close_in_low
 from paraboloid.numerics.order import OrderEffect, order_effect
 from paraboloid.numerics.profile import Profile
 from paraboloid.numerics.quadratic_model import (
@@ -40,6 +41,7 @@ __all__ = [
     "Truncation",
     "Window",
     "close_in",
+    "close_in_low",
     "features",
     "fit_least_squares",
     "fit_quadratic",

@@ -32,11 +32,11 @@ import numpy.typing as npt
 from paraboloid.core import Evidence, Sample, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.log_scale import on_log_scale
-from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms
-from paraboloid.numerics.region import project_onto_region
+from paraboloid.numerics.narrowing import expected_regret, narrowed, window_at
+from paraboloid.numerics.quadratic_model import features, n_terms
 from paraboloid.numerics.window import Window, selected
 
-__all__ = ["Closed", "close_in", "n_low"]
+__all__ = ["Closed", "close_in", "n_low", "single_values"]
 
 SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
@@ -57,8 +57,6 @@ LARGE = 0.5  # variance in units of the height's square: of smaller noise a loga
 NEAR = 16.0  # times a height: what is measured below says something of the noise at that height
 STEPS = 60
 TURNS = 3
-WIDENED = 4  # times at most
-FLATTER = 10.0  # times, at most, than the fit says is what counts as possible
 TAILS = 3.0  # degrees of freedom of the tails that are thought possible,
 LIGHT = 30.0  # and on a logarithmic scale, where far values are near
 SIZES, FINE = 30, 9  # of the noise, tried: over its whole range, and about the best of them
@@ -87,7 +85,8 @@ class Closed:
     window: Window
     evidence: Evidence
     fit: QuadraticFit
-    is_factor: bool = False  # whether the middle of the values was fitted, on a logarithmic scale, and not their mean
+    level: float | None = None  # share of the values below what was fitted, where that was not their mean
+    slope: float = 0.0  # variance of one measurement far above the minimum, in units of the height's square
 
 
 def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float = 0.0) -> Closed | None:
@@ -124,14 +123,14 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     )
     level = _finer(measured, begin, LEVEL * highest, shape)  # the same everywhere
     best, lowest = _path(measured, level, highest, spread)
-    gain, sample = _sure_gain(best, level), _single_values(evidence)
+    gain, sample = _sure_gain(best, level), single_values(evidence)
     if gain >= SURE and best.slope > LARGE and sample is not None:
         begin = replace(best, likelihood=-np.inf)
         other = _path(measured, begin, min(FINER**2 * best.height, highest), spread, sample)
         if other[0].likelihood > best.likelihood + SURE:
             best, lowest = other
             gain = _sure_gain(best, level)
-    target = max(lowest, SAFE * _regret(best.fit), FINEST * spread)
+    target = max(lowest, SAFE * expected_regret(best.fit), FINEST * spread)
     if (
         gain < max(SURE, rival)
         or not target < edge / NEARER
@@ -141,8 +140,12 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     return _closed(best, replace(best.evidence, points=measured.points), target, shape)
 
 
-def _single_values(evidence: Evidence) -> Sample | None:
-    """Return the single values, if they are at hand, with the numbers that their rows have among the measured ones."""
+def single_values(evidence: Evidence) -> Sample | None:
+    """Return the single values, if they are at hand, with the numbers that their rows have among the measured ones.
+
+    >>> single_values(Evidence.empty(1)).n_values
+    0
+    """
     if evidence.sample is None:
         return None
     number = np.cumsum(evidence.counts > 0) - 1
@@ -192,7 +195,7 @@ def _path(
     """
     best, waited, step = state, 0, 0
     is_seen = True  # whether the data tell where the noise ceases to fall
-    while waited < PATIENCE and step < STEPS and height > max(_regret(state.fit), FINEST * spread):
+    while waited < PATIENCE and step < STEPS and height > max(expected_regret(state.fit), FINEST * spread):
         state = _finer(measured, state, height, Shape.BALL, sample)
         low = int(measured.counts[_heights(state.fit, state.evidence) <= NEAR * height].sum())
         is_seen = low > 2 * measured.dimension
@@ -206,22 +209,9 @@ def _path(
 
 def _closed(best: _State, weighed: Evidence, target: float, shape: Shape) -> Closed:
     """Return the window at the height ``target`` about the minimiser, wider if need be, and the fit in it."""
-    for _ in range(WIDENED):  # until the minimiser is well inside
-        window = _window(best.window, best.fit, target)
-        local = window.seen(weighed)
-        narrow = fit_quadratic(local, Shape.BALL)
-        if float(np.linalg.norm(narrow.minimiser)) < 0.9:
-            break
-        target *= FINER
-    nearest = project_onto_region(shape, window.from_local(narrow.minimiser[None, :]))
-    if float(np.linalg.norm(window.to_local(nearest)[0] - narrow.minimiser)) > 1.0:
-        # A window beyond the edge would have one and the same place at the edge measured for ever: where the noise
-        # vanishes at an edge, as that of a shop's cost when nothing is ordered, such a fit may be lowest anywhere.
-        window = Window(nearest[0], window.spread)
-        local = window.seen(weighed)
-        narrow = fit_quadratic(local, Shape.BALL)
     noise = best.slope * (best.height**2 + target**2)  # of a measurement at the window's edge
-    return Closed(window, local, replace(narrow, sigma2=noise), bool(np.any(best.steeper)))
+    window, local, narrow = narrowed(best.window, best.fit, weighed, target, shape)
+    return Closed(window, local, replace(narrow, sigma2=noise), 0.5 if np.any(best.steeper) else None, best.slope)
 
 
 def _looks_worth(
@@ -243,7 +233,7 @@ def _looks_worth(
 
 def _finer(measured: Evidence, state: _State, height: float, shape: Shape, sample: Sample | None = None) -> _State:
     """Return the fit for noise whose parts are equal at this height, begun from that of a greater one."""
-    window = _window(state.window, state.fit, height) if shape is Shape.BALL else state.window
+    window = window_at(state.window, state.fit, height) if shape is Shape.BALL else state.window
     before = replace(measured, points=state.window.to_local(measured.points))
     heights = _heights(state.fit, before)
     if sample is not None:
@@ -334,26 +324,6 @@ def _shares(state: _State) -> tuple[Vector, npt.NDArray[np.bool_]]:
     scaled = (tails - 2) / tails * variance
     shares = weights * (_at_centre(tails) - np.log(scaled) - (tails + 1) * np.log1p(squares / (tails * scaled)))
     return shares + state.steeper, squares > WILD**2 * scaled
-
-
-def _window(outer: Window, fit: QuadraticFit, height: float) -> Window:
-    """Return the ellipsoid about the minimiser at this height, no wider than the domain.
-
-    Where the data say little of a curvature, the prior makes it about one standard error of them. A window as narrow as
-    that says would let the next measurements say still less, and so on: the search would stay on the side of a valley.
-    """
-    d, back = fit.minimiser.size, np.linalg.inv(outer.spread)
-    eigenvalues, Q = np.linalg.eigh(back.T @ fit.hessian @ back)
-    phi = 2 * features((back @ Q).T)[:, d + 1 :]  # of the curvature along each axis
-    error = np.sqrt(np.maximum(np.sum((phi @ fit.covariance[d + 1 :, d + 1 :]) * phi, axis=1), 0.0))
-    sure = np.maximum(eigenvalues - error, eigenvalues / FLATTER)
-    radii = np.minimum(np.sqrt(2 * height / np.maximum(sure, 1e-300)), 1.0)
-    return Window(outer.from_local(fit.minimiser[None, :])[0], Q * radii)
-
-
-def _regret(fit: QuadraticFit) -> float:
-    G = gradient_map(fit.minimiser)
-    return float(np.trace(np.linalg.solve(fit.hessian, G @ fit.covariance @ G.T))) / 2
 
 
 def _heights(fit: QuadraticFit, evidence: Evidence) -> Vector:
