@@ -100,10 +100,17 @@ def test_the_gradients_are_those_of_the_likelihoods() -> None:
     values = Heights(points, np.arange(30), rng.lognormal(0.0, 2.0, 30), np.ones(30))
     logs, phi = np.log(values.heights), features(points)
     v = rng.normal(0.0, 0.3, 3 + 6 + 2)
-    numeric = approx_fprime(v, lambda v: _growing(v, values, logs, 0.2)[0], 1e-7)
+
+    def growing(v: Vector) -> float:
+        return _growing(v, values, logs, 0.2)[0]
+
+    def even(v: Vector) -> float:
+        return _even(v, values, phi, 0.2)[0]
+
+    numeric = approx_fprime(v, growing, 1e-7)
     assert np.allclose(numeric, _growing(v, values, logs, 0.2)[1], rtol=1e-4, atol=1e-4)
     v = rng.normal(0.0, 0.3, phi.shape[1] + 2)
-    numeric = approx_fprime(v, lambda v: _even(v, values, phi, 0.2)[0], 1e-7)
+    numeric = approx_fprime(v, even, 1e-7)
     assert np.allclose(numeric, _even(v, values, phi, 0.2)[1], rtol=1e-4, atol=1e-4)
 
 

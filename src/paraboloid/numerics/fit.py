@@ -40,14 +40,17 @@ from paraboloid.numerics.region import minimise_on_region
 __all__ = ["QuadraticFit", "fit_quadratic", "prior_precision"]
 
 NOISE_FLOOR = 1e-5  # one pseudo-measurement says that the noise variance is this part of the values' variance,
-COMPLETE_FLOOR = {Shape.BOX: 1e-6, Shape.BALL: 1e-5}  # or this part, as soon as there are p measurements,
 NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
 NOISE_WEIGHT = 1.0  # how many measurements that is worth
+LEFT_OVER = 2  # measurements beyond p, from which on residuals tell the noise
+NOISES = 10.0 ** np.arange(-1.0, -9.1, -0.5)  # parts of the values' variance, of which one is chosen where none is told
 LARGEST_R2 = 4.0
 ONE_START = 4  # times p measurements: least squares is then near enough to be the only start
 SINGULAR = 1e-7  # ratio of the Cholesky factor's diagonal, at which the inverse has lost all digits
 NEWTON_STEPS = 40
 NOISE_STEPS = 12
+R2_STEPS = 3
+ROUNDING = 1e-9  # of a leverage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,13 +239,15 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
         n,
         d,
         nu=_nu(d),
-        floor=_noise_floor(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2, COMPLETE_FLOOR[shape]),
+        floor=_noise_floor(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2),
     )
     r0 = _first_r2(shape, d)
     if near is not None and n > ONE_START * phi.shape[1]:
         begin = near.theta / scale
         begin[0] -= shift / scale
         found = _settled(problem, begin, r0)
+    elif 0 <= problem.n_unknown - phi.shape[1] < LEFT_OVER and not is_known.any():
+        found = _most_foretelling(problem, phi, y, free, r0)
     else:
         found = _best_fit(problem, r0)
     sigma2 = found.sigma2 * scale**2 if problem.n_unknown else float(counts.sum() / precision.sum())
@@ -291,18 +296,16 @@ def _spread_of(x0: Vector, r0: float) -> float:
     return min(LARGEST_R2, (x0.size * r0 + float(x0 @ x0)) / (2 * x0.size))
 
 
-def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scatter: float, complete: float) -> float:
+def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scatter: float) -> float:
     """Return what the pseudo-measurement says of the noise variance, in standard units.
 
     Below p measurements the model fits them all and nothing is known of the noise: then it is the stated part of the
-    values' variance. With p of them least squares tells all coefficients, so that to take the noise for too small costs
-    little, while the prior bends the answer where it is taken for too large. With values over many orders of magnitude
-    both are far too much: what least squares leaves over takes their place as soon as at least two measurements are
-    left over.
+    values' variance. With values over many orders of magnitude that is far too much: what least squares leaves over
+    takes its place as soon as at least two measurements are left over.
     """
     n, p = int(counts.sum()), phi.shape[1]
-    if n < p + 2:
-        return NOISE_FLOOR if n < p else complete
+    if n < p + LEFT_OVER:
+        return NOISE_FLOOR
     theta, rank = _least_squares(unknown, phi, y, counts)
     left_over = float(counts @ (y - phi @ theta) ** 2 + scatter) / max(n - rank, 1)
     return max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
@@ -360,6 +363,33 @@ def _total(problem: _Problem, found: _Found) -> float:
     weight = problem.n_unknown + NOISE_WEIGHT
     noise = weight / 2 * math.log(sigma2) + NOISE_WEIGHT * problem.floor / (2 * sigma2)
     return np.inf if place is None else place.value + noise
+
+
+def _most_foretelling(problem: _Problem, phi: Matrix, y: Vector, counts: Vector, r0: float) -> _Found:
+    """Return the fit by whose noise every measurement is most likely, given all others.
+
+    With as many measurements as coefficients least squares leaves nothing over, and depends on the noise most: taken
+    for too small, noise bends the curvature; for too large, the prior does. What residuals say is then of no use, for
+    with H > 0 they tell how badly the smallest noise fits; how well each measurement is foretold by the others does say
+    it. Each fit begins where the last one, with more noise, has ended.
+    """
+    theta, best, least = _starts(problem)[-1], None, np.inf
+    scatter = problem.unknown.yy - float(counts @ y**2)
+    for sigma2 in NOISES:
+        r2 = r0
+        for _ in range(R2_STEPS):
+            place, factor = _newton(problem.objective(sigma2, r2), theta)
+            theta, r2 = place.theta, _spread_of(place.x0, r0)
+        covariance = factor.inverse()
+        leverage = counts * np.sum((phi @ covariance) * phi, axis=1) / sigma2
+        own = np.maximum(1 - leverage, ROUNDING)
+        squares = float(counts @ ((y - phi @ theta) ** 2 / own)) + scatter
+        unlikely = squares / sigma2 + problem.n * math.log(sigma2) - float(np.log(own).sum())
+        unlikely += math.log10(sigma2 / NOISE_FLOOR) ** 2  # expected within a factor of ten
+        if unlikely < least:
+            least, best = unlikely, _Found(theta, covariance, sigma2, r2, float(leverage.sum()))
+    assert best is not None
+    return best
 
 
 def _fit_from(problem: _Problem, theta: Vector, r0: float) -> _Found:

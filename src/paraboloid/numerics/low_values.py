@@ -8,9 +8,8 @@ tells most. Then the search closes in on its minimiser, as it does wherever nois
 
 Done only where the noise is such: some values far from any robust fit, a factor that varies a hundredfold (also by
 `numerics.closing_in`, where that finds one), and a sure gain in likelihood over noise of any such law that is the same
-everywhere. What is minimised then is a low quantile of
-the values. Where the factor has the same law everywhere, all quantiles and the mean, if there is one, are least at the
-same place; else they need not be, and no bound is claimed.
+everywhere. What is minimised then is a low quantile of the values. Where the factor has the same law everywhere, all
+quantiles and the mean, if there is one, are least at the same place; else they need not be, and no bound is claimed.
 """
 
 import math
@@ -85,7 +84,10 @@ def close_in_low(
 def _most_telling(values: Heights) -> Curve | None:
     """Return the curve of the level at which one value tells most."""
     p = n_terms(values.points.shape[1])
-    curves = [fit_curve(values, level) for level in LEVELS if level * values.total >= BELOW * p]
+    curves: list[Curve] = []
+    for level in LEVELS:
+        if level * values.total >= BELOW * p:
+            curves.append(fit_curve(values, level, near=curves[-1] if curves else None))
     return min(curves, key=lambda curve: curve.variance(values), default=None)
 
 

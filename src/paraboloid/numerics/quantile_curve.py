@@ -119,8 +119,10 @@ class Curve:
         return r
 
 
-def fit_curve(values: Heights, level: float) -> Curve:
+def fit_curve(values: Heights, level: float, near: Curve | None = None) -> Curve:
     """Return the curve of greatest likelihood that was found from the centre and from the lowest places.
+
+    Or from the lowest place and from the curve of another level, ``near``, in a third of the time.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -139,12 +141,13 @@ def fit_curve(values: Heights, level: float) -> Curve:
         (SLOWEST, FASTEST),
     ]
     lowest = values.rows[np.argsort(values.heights, kind="stable")[:LOWEST]]
-    best: optimize.OptimizeResult | None = None
-    for m in np.vstack([np.zeros((1, d)), values.points[np.unique(lowest)]]):
-        found = _minimised(lambda v: _growing(v, values, logs, level), _first(values, logs, m, level), bounds)
-        if best is None or found.fun < best.fun:
-            best = found
-    assert best is not None
+    if near is None:
+        places = np.vstack([np.zeros((1, d)), values.points[np.unique(lowest)]])
+        begins = [_first(values, logs, m, level) for m in places]
+    else:
+        begins = [_packed(near), _first(values, logs, values.points[lowest[0]], level)]
+    found = [_minimised(lambda v: _growing(v, values, logs, level), begin, bounds) for begin in begins]
+    best = min(found, key=lambda one: float(one.fun))
     return Curve(level, *_unpacked(best.x, d), -float(best.fun) - float(values.counts @ logs))
 
 
@@ -221,6 +224,13 @@ def _unpacked(v: Vector, d: int) -> tuple[Vector, Matrix, float, float]:
     L[np.tril_indices(d)] = v[d:-2]
     L[np.diag_indices(d)] = np.exp(np.diag(L))
     return v[:d], L, math.exp(v[-2]), math.exp(v[-1])
+
+
+def _packed(curve: Curve) -> Vector:
+    """Return what `_unpacked` takes."""
+    d, L = curve.m.size, curve.L.copy()
+    L[np.diag_indices(d)] = np.log(np.diag(L))
+    return np.concatenate([curve.m, L[np.tril_indices(d)], np.log([curve.floor, curve.rate])])
 
 
 def _first(values: Heights, logs: Vector, m: Vector, level: float) -> Vector:
