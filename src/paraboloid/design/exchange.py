@@ -4,7 +4,7 @@ The gain of a measurement is the drop of tr(WΣ) that it brings, φᵀΣWΣφ/(�
 where Σ changes little by each. As long as there are fewer measurements than coefficients it is not: each choice is then
 made as if none would follow, and the last coefficients hang on small differences of large values. Replacing each by the
 best one in its place, with all others there, lowers tr(WΣ) to a third to a fifth for ten knobs. One turn is not enough:
-of p measurements for twenty knobs, with the Hessian known, two leave three quarters of what one leaves, and six half.
+of p measurements for twenty knobs, with the Hessian known, two leave 0.7 of what one leaves, and six leave half.
 """
 
 from typing import TypeAlias

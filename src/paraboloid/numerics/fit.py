@@ -43,7 +43,8 @@ NOISE_FLOOR = 1e-5  # one pseudo-measurement says that the noise variance is thi
 NOISE_SEEN = 4.0  # or this many times what residuals and repeats show, once they show something
 NOISE_WEIGHT = 1.0  # how many measurements that is worth
 LEFT_OVER = 2  # measurements beyond p, from which on residuals tell the noise
-NOISES = 10.0 ** np.arange(-1.0, -9.1, -0.5)  # parts of the values' variance, of which one is chosen where none is told
+NOISES = 10.0 ** np.arange(-1.0, -8.1, -0.5)  # parts of the values' variance, of which one is chosen where none is told
+DOUBT = 2.0  # how many measurements count as one: where each is needed, what it tells of the noise hangs on all others
 LARGEST_R2 = 4.0
 ONE_START = 4  # times p measurements: least squares is then near enough to be the only start
 SINGULAR = 1e-7  # ratio of the Cholesky factor's diagonal, at which the inverse has lost all digits
@@ -385,7 +386,7 @@ def _most_foretelling(problem: _Problem, phi: Matrix, y: Vector, counts: Vector,
         own = np.maximum(1 - leverage, ROUNDING)
         squares = float(counts @ ((y - phi @ theta) ** 2 / own)) + scatter
         unlikely = squares / sigma2 + problem.n * math.log(sigma2) - float(np.log(own).sum())
-        unlikely += math.log10(sigma2 / NOISE_FLOOR) ** 2  # expected within a factor of ten
+        unlikely = unlikely / DOUBT + math.log10(sigma2 / NOISE_FLOOR) ** 2  # expected within ten times
         if unlikely < least:
             least, best = unlikely, _Found(theta, covariance, sigma2, r2, float(leverage.sum()))
     assert best is not None
