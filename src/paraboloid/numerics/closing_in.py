@@ -40,8 +40,6 @@ __all__ = ["Closed", "close_in", "n_low", "single_values"]
 
 SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
-SIGHTS = (1.0, 4.0, 16.0, 64.0, 256.0)  # times lower than the middle height: where both parts may be equal
-RIVALLED = 5.0  # times the gain at first sight: where another explanation gains more than that, none is looked for here
 LOWER = (4.0, 16.0, 64.0)  # times than the greatest height: levels at all of which repeats may deny growing noise
 DEEP = 100.0  # times lower than the greatest height: who measures most there has closed in before
 LOW = 0.05  # of the average height
@@ -115,7 +113,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     if not squares[0].max() > (ROUNDING * spread) ** 2 or not heights.max() > 0:
         return None  # without noise there is nothing to get away from
     plain = _likelihood(np.ones(len(heights)), *squares)
-    if not _looks_worth(measured, heights, squares, plain, rival):
+    if not _looks_worth(measured, heights, squares, plain):
         return None
     highest, nothing = float(heights.max()), np.zeros(len(heights))
     begin = _State(
@@ -215,20 +213,16 @@ def _closed(best: _State, weighed: Evidence, target: float, shape: Shape) -> Clo
 
 
 def _looks_worth(
-    measured: Evidence, heights: Vector, squares: tuple[Vector, Vector], plain: tuple[float, float], rival: float
+    measured: Evidence, heights: Vector, squares: tuple[Vector, Vector], plain: tuple[float, float]
 ) -> bool:
-    """Tell at first sight, by the heights of the plain fit, whether the noise may grow with the height.
-
-    It gains a part of what the fits to come would, so that a rival that gains many times more decides at once.
-    """
+    """Tell at first sight, by the heights of the plain fit, whether the noise may grow with the height."""
     if _repeats_object(measured, heights, *[float(heights.max()) / lower for lower in LOWER]):
         return False
-    middle = max(float(np.median(heights)), ROUNDING * float(heights.max()))
-    gains = [_likelihood((middle / lower) ** 2 + heights**2, *squares)[0] - plain[0] for lower in SIGHTS]
-    if rival > RIVALLED * max(*gains, SURE / RIVALLED):
-        return False
     is_low = heights < float(heights.max()) / DEEP
-    return 2 * int(measured.counts[is_low].sum()) > measured.n_measurements or max(gains[:3]) > WORTH
+    if 2 * int(measured.counts[is_low].sum()) > measured.n_measurements:
+        return True
+    middle = max(float(np.median(heights)), ROUNDING * float(heights.max()))
+    return any(_likelihood((middle / f) ** 2 + heights**2, *squares)[0] - plain[0] > WORTH for f in (1.0, 4.0, 16.0))
 
 
 def _finer(measured: Evidence, state: _State, height: float, shape: Shape, sample: Sample | None = None) -> _State:
