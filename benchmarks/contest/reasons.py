@@ -57,10 +57,9 @@ REASONS: tuple[tuple[tuple[str, ...], str], ...] = (
             "bbobnoisy_f117_*",
         ),
         "COCO's uniform noise multiplies by up to 1e9, so that rare huge values hide the rest and a mean says"
-        " next to nothing. Seen (f117): the noise is estimated as 4e7, and no curvature is found. Ranks and "
-        "best values fare better. Tested: a fit on a logarithmic scale, which mends log-normal factors, does not "
-        "mend these; the typical value there goes like the root of the height, and the low edge of the values "
-        "carries the information.",
+        " next to nothing. A low quantile of the values is followed, from four times as many measurements as a "
+        "quadratic has coefficients on; until then, and while the first windows are wrong (seen, f108), measurements "
+        "tell little.",
     ),
     (
         (
@@ -77,10 +76,8 @@ REASONS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("simopt_san1",),
-        "Thirteen knobs, so that a quadratic has 105 coefficients, and noise in proportion to the knobs: ten times as "
-        "large at one end of the range as near the minimum. Seen: at T = 1000 curves of single knobs are recognised "
-        "after some 600 measurements, but model and design take the noise for equal everywhere, and go on measuring "
-        "where it is large.",
+        "Thirteen knobs, so that a quadratic has 105 coefficients. Seen: its designs have three levels of a knob, "
+        "which any quadratic fits; curves of single knobs are recognised after some 600 measurements, at T = 200 never.",
     ),
     (
         ("simopt_cntnews1",),

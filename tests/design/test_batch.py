@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paraboloid.core import Box, Evidence, Matrix, Measurements, Shape
+from paraboloid.core import Ball, Box, Evidence, Matrix, Measurements, Shape
 from paraboloid.design import away_from_failures, instance_limit, next_batch, pilot, regret_weight
 from paraboloid.numerics import QuadraticFit, features, fit_quadratic, gradient_map, n_terms, random_points
 from tests.support import ball_point, random_hessian
@@ -59,13 +59,13 @@ def test_a_batch_is_worth_more_than_random_ones(shape: Shape, n: int) -> None:
     assert chosen < min(others)
 
 
-def test_the_first_measurements_on_a_box_are_planned_together() -> None:
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_first_measurements_are_planned_together(shape: Shape) -> None:
     """As many as there are coefficients, in batches: the regret that least squares expects of them, over the limit.
 
-    It is 4.8 here; chosen one by one, as if none would follow, they leave 11.8. No chance is in it but rounding, which
-    differs between machines.
+    It is 4.2 here on the ball and 4.1 on the box; chosen one by one, as if none would follow, they leave 11.8 on the
+    box. No chance is in it but rounding, which differs between machines.
     """
-    shape = Shape.BOX
     d, rng = 10, np.random.default_rng(10)
     H, x0 = random_hessian(rng, np.geomspace(10.0, 1000.0, d)), ball_point(rng, d, 0.5)
     z = pilot(shape, d, 2 * d + 1, rng)
@@ -81,8 +81,8 @@ def test_the_first_measurements_on_a_box_are_planned_together() -> None:
         assert repeats.max() == 1 and len(z) == n and in_region(shape, z)
     phi, G = features(evidence.points), gradient_map(x0)
     slope = G @ np.linalg.solve(phi.T @ phi, G.T)
-    limit = instance_limit(H, x0, Box([(-1, 1)] * d))
-    assert np.trace(np.linalg.solve(H, slope)) / 2 * p < 9 * limit
+    limit = instance_limit(H, x0, Box([(-1, 1)] * d) if shape is Shape.BOX else Ball(np.zeros(d)))
+    assert np.trace(np.linalg.solve(H, slope)) / 2 * p < 6 * limit
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -282,3 +282,22 @@ def test_the_noise_variance_is_estimated_without_bias(repeats: int) -> None:
         missed = stats.chi2.cdf(high * fits * f / factor, fits * f) - stats.chi2.cdf(low * fits * f / factor, fits * f)
         assert missed <= 1 - POWER
     assert low <= np.mean(ratios) <= high
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_as_many_measurements_as_coefficients_tell_large_noise_from_small(shape: Shape) -> None:
+    """Of twelve instances of eight knobs, values of 45 places and noise of 3 % or of 0.003 % of their spread.
+
+    The median of the noise found must differ by ten at least, a hundredth of the true ratio: a fit that takes the noise
+    for a fixed part of the spread, or for what its own residuals say, would see no difference, or any.
+    """
+    d, rng = 8, np.random.default_rng(0)
+    found = {3e-2: list[float](), 3e-5: list[float]()}
+    for _ in range(12):
+        H, z = random_hessian(rng, np.geomspace(1, 100, d)), ball_point(rng, d, 0.5)
+        points = random_points(shape, n_terms(d), d, rng) * rng.uniform(0.2, 1.0, (n_terms(d), 1))
+        values = np.sum(((points - z) @ H) * (points - z), axis=1) / 2
+        for part, noises in found.items():
+            noisy = values + part * values.std() * rng.standard_normal(len(values))
+            noises.append(fit_quadratic(evidence_of(points, noisy), shape).sigma2 / float(values.var()))
+    assert np.median(found[3e-2]) > 10 * np.median(found[3e-5])
