@@ -77,7 +77,8 @@ REASONS: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("simopt_san1",),
         "Thirteen knobs, so that a quadratic has 105 coefficients. Seen: its designs have three levels of a knob, "
-        "which any quadratic fits; curves of single knobs are recognised after some 600 measurements, at T = 200 never.",
+        "which any quadratic fits; curves of single knobs are recognised after some 600 measurements, at T = 200 not "
+        "at all.",
     ),
     (
         ("simopt_cntnews1",),
