@@ -2,8 +2,9 @@
 
 Both are driven by ask and tell on one core in neighbouring pairs of one run; measuring is timed apart and not counted.
 The ratio is that of the seconds per measurement. Run with ``make own-time``, or
-``python benchmarks/own_time.py`` where `cma` is installed (benchmarks/requirements.txt). With ``--smooth 5`` the
-table is of five runs each on functions that are no paraboloids: to follow one costs more, and nothing stands beside it.
+``python benchmarks/own_time.py`` where `cma` is installed (benchmarks/requirements.txt). With ``--smooth 5``, in
+the environment of ``make bench``, the table is of five runs each on functions that are no paraboloids: to follow one
+costs more, and nothing stands beside it.
 """
 
 import os

@@ -69,6 +69,9 @@ class SmoothFit:
     >>> fit = fit_smooth(evidence, Shape.BOX, np.array([-0.4]))
     >>> bool(fit.value(np.zeros((1, 1)))[0] - 1 < 3 * fit.deviation(np.zeros((1, 1)))[0])
     True
+    >>> there = fit.at(np.array([[0.0], [0.5]]))
+    >>> there.value.shape, there.deviation.shape, there.covariance.shape
+    ((2,), (2,), (2, 2))
     """
 
     points: Matrix
@@ -256,17 +259,7 @@ class Posterior:
     reach
         What the data say, (N, m): they lower Cov f(x), f(y) by reach(x)·reach(y).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from paraboloid.core import Evidence, Measurements, Shape
-    >>> from paraboloid.numerics import fit_smooth
-    >>> z = np.linspace(-1, 1, 21)[:, None]
-    >>> y = np.exp(3 * z) - 3 * z + 0.01 * np.random.default_rng(0).standard_normal((21, 1))
-    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
-    >>> there = fit_smooth(evidence, Shape.BOX, np.array([-0.4])).at(np.array([[0.0], [0.5]]))
-    >>> there.value.shape, there.deviation.shape, there.covariance.shape
-    ((2,), (2,), (2, 2))
+    Made by `SmoothFit.at`, where the example is.
     """
 
     fit: SmoothFit
