@@ -98,7 +98,7 @@ def adaptive(
     evidence: Evidence | None = None,
     smooth: bool = True,
 ) -> Procedure:
-    """Return the adaptive search: pilot, rounds that grow geometrically, an answer from all data.
+    """Return the adaptive search: pilot, growing rounds, an answer from all data.
 
     Parameters
     ----------

@@ -5,8 +5,7 @@ symbol              code                    meaning
 ==================  ======================  ===========================================================
 T                   ``budget``              measurements that may be taken, failed ones included
 n₀                  ``pilot_size``          measurements of the pilot: 2d + 1, or 2p where T ≥ 40p
-n_k                 ``round_size``          round k ends at n₀(T/n₀)^(k/(rounds - 1)), rounded up; where T ≤ 2p all
-                                            rounds after the pilot are of one size
+n_k                 ``round_size``          measurements up to the end of round k, see `_round_end`
 ==================  ======================  ===========================================================
 """
 
@@ -27,7 +26,7 @@ __all__ = [
 ROUNDS = 8
 GROWTH = 3.0  # of the total from round to round, after a pilot of 2p; loses nothing measurable
 HORIZON = 1.5  # times p measurements are planned for, as far as the budget goes
-SCARCE = 2  # times p measurements: with fewer, rounds are of one size
+SCARCE = 2  # times p measurements: with fewer, rounds after the pilot are of one size
 MANY = 40  # times p measurements: a pilot of 2p without any thought is then a small part of the budget
 
 
@@ -56,7 +55,7 @@ def round_size(taken: int, *, d: int, budget: int, rounds: int) -> int:
     """Return how many measurements the next round takes; it ends at the first n_k beyond what was taken.
 
     >>> [round_size(taken, d=2, budget=100, rounds=8) for taken in (0, 5, 50)]
-    [5, 3, 16]
+    [5, 7, 11]
     """
     first = pilot_size(d, budget)
     if rounds == 1 or first == budget:
@@ -66,14 +65,20 @@ def round_size(taken: int, *, d: int, budget: int, rounds: int) -> int:
 
 
 def _round_end(part: float, first: int, budget: int, d: int) -> int:
-    """Return n_k for this part of the rounds after the pilot.
+    """Return n_k for this part of the rounds after the pilot: their totals, or the roots or logarithms, are even.
 
-    Below p measurements nothing is known of some curvatures, and rounds there bring little: equal rounds leave more of
-    them for later. At 1.5p for twenty knobs on the ball that lowers the expected regret by a quarter.
+    Rounds below p measurements bring little, for nothing is known of some curvatures: equal rounds leave more of them
+    for later. At 1.5p for twenty knobs on the ball that lowers the expected regret by a quarter. Beyond 2p quadratics
+    have no preference; of other shapes more can be made if they are recognised while many rounds are left.
     """
-    if budget <= SCARCE * n_terms(d):
-        return math.ceil(first + part * (budget - first) - 1e-9)
-    return math.ceil(first * (budget / first) ** part - 1e-9)
+    p = n_terms(d)
+    if budget >= MANY * p:
+        end: float = first * (budget / first) ** part
+    elif budget > SCARCE * p:
+        end = (math.sqrt(first) + part * (math.sqrt(budget) - math.sqrt(first))) ** 2
+    else:
+        end = first + part * (budget - first)
+    return math.ceil(end - 1e-9)
 
 
 def planned_ahead(taken: int, n: int, *, d: int, left: int | None) -> int | None:

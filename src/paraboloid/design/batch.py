@@ -1,9 +1,9 @@
 """The next batch of measurements: an optimal design with the data already taken, in whole repeats.
 
 Large batches solve the convex design problem and round it; the rest of the rounding is filled one measurement at a time
-with the largest gain. Small batches are chosen in the same way, and where it helps then exchanged one for another. The
-first p measurements depend on each other, for they have to tell p coefficients: they are planned together with those
-that will follow, and planned anew after each batch.
+with the largest gain. Small batches are chosen in the same way, and then exchanged one for another. The first p
+measurements depend on each other, for they have to tell p coefficients: they are planned together with those that will
+follow, and planned anew after each batch.
 """
 
 import numpy as np
@@ -94,8 +94,7 @@ def next_batch(
     points = _candidates(fit, shape, rng)
     p = len(W)
     if n <= POLISHED * p:
-        # Of a box, whose corners are few, those chosen one by one are as good from p measurements on.
-        if p <= LARGEST_PLANNED and (ahead is not None or shape is Shape.BALL):
+        if p <= LARGEST_PLANNED:
             chosen = _exchanged(fit, shape, W, points, n, ahead)
         else:
             chosen = choose_greedily(shape, (Sigma, W, sigma2), points, n, polish=p <= LARGEST_POLISHED)

@@ -17,7 +17,7 @@ and vanishes as n grows: regret · n stays bounded.
 ==================  ======================  =========================================================
 symbol              code                    meaning
 ==================  ======================  =========================================================
-r, s                ``r``, ``s``            residuals of single values, their scale (median of |r|/0.6745)
+r, s                ``r``, ``s``            residuals of single values, and their scale
 k                   ``HUBER``               limit in units of s; 1.345 costs 5 % at the normal law
 ψ/ψ̄'                ``limited``             limited residuals, scaled so that their mean is as steep as that of r
 q                   ``q``                   Hausman's statistic
@@ -25,11 +25,12 @@ w                   ``weight``              share of the limited residuals in wh
 ==================  ======================  =========================================================
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
+from scipy import linalg, special
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.positive import factored
@@ -134,8 +135,10 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
     raw = values.residuals(plain)
     least = max(WORTH - CHANCE * np.sqrt(values.n) / (values.n - p), OUTLIER)
     share = float(values.count @ limited**2) / max(float(values.count @ raw**2), 1e-300)
-    if s == 0:
-        return _exact(evidence, values, theta)
+    if s == 0 or share < OUTLIER:  # from far, Huber's steps may end before the residuals of exact values have vanished
+        exact = _exact(evidence, values, theta)
+        if s == 0 or exact.is_exact:
+            return exact
     agreed = _agreed(values, theta)
     if agreed is not None:
         n_far = int(values.count[np.abs(agreed - values.y) > ROUNDING * _spread(values)].sum())
@@ -269,12 +272,14 @@ def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
     """
     size = np.sqrt(np.maximum(np.diag(values.inverse), 1e-300))
     p = values.phi.shape[1]
-    shrunk = np.sqrt(values.n / (values.n - p))  # residuals of a fit are smaller than the noise
+    # Residuals of a fit are smaller than the noise, and p of them may vanish: the median of the others says how large.
+    level = (1 + p / values.n) / 2
+    normal = float(special.ndtri((1 + level) / 2)) / np.sqrt(values.n / (values.n - p))
     smallest = ROUNDING * _spread(values) + 1e-300
     moved = np.inf
     for _ in range(STEPS):
         r = values.residuals(theta)
-        s = _median(np.abs(r), values.count) / 0.6745 * shrunk
+        s = _quantile(np.abs(r), values.count, level) / normal
         if s <= smallest:
             return theta, r, 0.0
         if moved < s:
@@ -293,12 +298,16 @@ def _huber(values: _Values, theta: Vector) -> tuple[Vector, Vector, float]:
 
 
 def _median(sizes: Vector, count: Vector) -> float:
+    return _quantile(sizes, count, 0.5)
+
+
+def _quantile(sizes: Vector, count: Vector, level: float) -> float:
     if (count == 1.0).all():  # nearly always, and many times in a fit
-        middle = (len(sizes) - 1) // 2
-        return float(np.partition(sizes, middle)[middle])
+        number = math.ceil(level * len(sizes)) - 1
+        return float(np.partition(sizes, number)[number])
     order = np.argsort(sizes)
     reached = np.cumsum(count[order])
-    return float(sizes[order][np.searchsorted(reached, reached[-1] / 2)])
+    return float(sizes[order][np.searchsorted(reached, level * reached[-1])])
 
 
 def _weight(values: _Values, theta: Vector, limited: Vector, shape: Shape, correction: float) -> float:
