@@ -7,7 +7,6 @@ follow, and planned anew after each batch.
 """
 
 import numpy as np
-from scipy import linalg
 
 from paraboloid.core import Counts, Matrix, Shape, Vector
 from paraboloid.core.arrays import distinct_rows
@@ -123,7 +122,7 @@ def rounded(weights: Vector, n: int, rng: np.random.Generator) -> Counts:
 
 
 def _closed(fit: QuadraticFit, shape: Shape, size: int, rng: np.random.Generator) -> tuple[Matrix, Vector]:
-    points, shares = closed_form_design(shape, linalg.inv(fit.hessian), fit.minimiser, size, rng)
+    points, shares = closed_form_design(shape, positive_inverse(fit.hessian), fit.minimiser, size, rng)
     return project_onto_region(shape, points), shares
 
 
