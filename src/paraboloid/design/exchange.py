@@ -18,6 +18,7 @@ from paraboloid.numerics import features
 __all__ = ["Precise", "choose_greedily", "choose_in_turn", "exchange"]
 
 EQUAL = 1e-6  # relative difference of gains below which rounding would choose, between mirror images for one
+LEAST = 0.005  # part of tr(WΣ) that a turn should gain: a point that gains less than its share of it stays
 POLISHING = 10  # steps of the ascent from the best candidate
 HEDGE = 0.03
 """Of the largest variance that the model predicts: added to the noise where points are chosen one by one.
@@ -78,7 +79,7 @@ def choose_greedily(shape: Shape, known: Precise, candidates: Matrix, n: int, *,
     chosen = np.empty((n, candidates.shape[1]))
     for k in range(n):
         noise = gains.hedged
-        best = candidates[[int(np.argmax(gains.drop / (noise + gains.variance)))]]
+        best = candidates[[_best(gains.drop / (noise + gains.variance))]]
         if polish:
             best, _ = ascend(shape, gains.climb(noise), best, steps=POLISHING)
         chosen[k] = best[0]
@@ -104,7 +105,7 @@ def exchange(shape: Shape, known: Precise, candidates: Matrix, points: Matrix) -
     ``known`` is Σ with all the points (n, d) measured. A point that cannot be bettered stays.
     """
     gains = _Gains(known, candidates)
-    least = EQUAL * float(np.sum(known[0] * known[1]))  # of tr(WΣ)
+    least = LEAST / len(points) * float(np.sum(known[0] * known[1]))
     points = points.copy()
     for k, point in enumerate(points):
         f = features(point[None, :])[0]
