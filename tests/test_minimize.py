@@ -100,7 +100,10 @@ def test_units_of_the_knobs_give_the_same_path(factors: tuple[float, float]) -> 
     scaled = minimize(lambda x: other(x / unit - 3), box, budget=40, rng=4)
     assert np.allclose(one.settings, other.settings, rtol=0, atol=1e-5)
     assert np.allclose(plain.x, scaled.x / unit - 3, rtol=0, atol=1e-5)
-    assert np.allclose(plain.x_ci, scaled.x_ci / unit[:, None] - 3, rtol=0, atol=1e-4)
+    # Quantiles of some 5000 draws. Rounding may choose other pivots of a factor, and with them other draws: the
+    # standard error of an end is then 1 % of the width.
+    apart = np.abs(plain.x_ci - (scaled.x_ci / unit[:, None] - 3))
+    assert np.all(apart < 0.05 * np.diff(plain.x_ci))
     assert np.allclose(plain.hess, scaled.hess * np.outer(unit, unit), rtol=1e-3)
     assert np.allclose(plain.x_cov, scaled.x_cov / np.outer(unit, unit), rtol=1e-3, atol=1e-9)
 
