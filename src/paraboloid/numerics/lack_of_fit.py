@@ -27,7 +27,8 @@ D                   ``effect``              what the discrepancy adds to the fit
 """
 
 import functools
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -160,30 +161,26 @@ class Contrasts:
         >>> len(found), found[0].mean.shape
         (32, (3,))
         """
-        d, unit = self.points.shape[1], np.sqrt(np.median(self.weights))
-        away, far = (np.sum((z - self.centre) ** 2, axis=1) for z in (self.points, places))
-        shape, between = features(places), squared_distances(places, places)
+        least = least if len(places) else np.inf
         for length in lengths:
-            l2 = length**2 * d
-            C, pivots = _smooth_root(self, l2)
-            B: Matrix = np.zeros((0, len(pivots)))
-            unseen = B
-            if len(places):
-                near = _bells(squared_distances(places, self.points[pivots]), l2)
-                B = linalg.blas.dtrsm(1.0, C[pivots], near.T, lower=1).T
-                unseen, _ = _low_rank(_bells(between, l2) - B @ B.T, len(places), UNSEEN)
+            l2 = length**2 * self.points.shape[1]
+            there = functools.cache(functools.partial(_beside, self, places, l2))
             for growth in growths:
-                a, b = (1 + away / l2) ** growth, (1 + far / l2) ** growth
-                typical = (_middle(a) if growth > 0 else 1.0) * unit
-                U = (a * np.sqrt(self.weights) / typical)[:, None] * C
-                pull = self.Q.T @ U
-                U -= self.Q @ pull
-                grown = (b / typical)[:, None]
-                fitted = linalg.solve_triangular(self.R, pull, check_finite=False) if len(places) else pull
-                effect = grown * B - shape @ fitted
-                yield from self._of_each_size(U, effect, grown * unseen, sizes, least)
+                seen = _seen(self, l2, growth)
+                effect = functools.partial(self._effect, places, seen, l2, growth, there)
+                yield from self._of_each_size(seen, effect, sizes, least)
         if self.shape is Shape.BOX:
             yield from self._of_single_knobs(places, decays, sizes, least)
+
+    def _effect(
+        self, places: Matrix, seen: "_Seen", l2: float, growth: float, there: Callable[[], tuple[Matrix, Matrix]]
+    ) -> tuple[Matrix, Matrix]:
+        """Return what a discrepancy adds at places: what the points tell of it, and what they do not."""
+        B, unseen = there()
+        far = np.sum((places - self.centre) ** 2, axis=1)
+        grown = ((1 + far / l2) ** growth / seen.typical)[:, None]
+        fitted = linalg.solve_triangular(self.R, seen.pull, check_finite=False)
+        return grown * B - features(places) @ fitted, grown * unseen
 
     def _of_single_knobs(
         self, places: Matrix, decays: tuple[float, ...], sizes: tuple[float, ...], least: float
@@ -199,34 +196,51 @@ class Contrasts:
             there -= features(places) @ linalg.solve_triangular(self.R, pull, check_finite=False)
         for decay in decays:
             scale = np.sqrt(knob_variances(self.points.shape[1], decay)[: curves.shape[1]])
-            yield from self._of_each_size(curves * scale, there * scale, unseen, sizes, least)
+            effect = functools.partial(_scaled, there, scale, unseen)
+            yield from self._of_each_size(_Seen.of(self, curves * scale, pull, unit), effect, sizes, least)
 
     def _of_each_size(
-        self, U: Matrix, effect: Matrix, unseen: Matrix, sizes: tuple[float, ...], least: float
+        self, seen: "_Seen", effect: Callable[[], tuple[Matrix, Matrix]], sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
         """Yield the likelihood of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both, and the effect.
 
         UᵀU and Uᵀu are enough, by Woodbury's identity.
         """
-        gram, Uu, uu, square = U.T @ U, self.left @ U, float(self.left @ self.left), self.square
+        uu, square = float(self.left @ self.left), self.square
         for size in sizes:
-            K = size * gram
+            K = size * seen.gram
             K.flat[:: len(K) + 1] += 1.0
             root, failed = linalg.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
             if failed:  # weights of too many orders of magnitude for this size: it says nothing
-                yield Discrepancy(-np.inf, np.zeros(len(effect)), np.zeros((len(effect), 1)), self.freedom)
+                n_places = len(effect()[0]) if least == -np.inf else 0
+                yield Discrepancy(-np.inf, np.zeros(n_places), np.zeros((n_places, 1)), self.freedom)
                 continue
-            explained = linalg.blas.dtrsv(root, Uu, lower=1)
+            explained = linalg.blas.dtrsv(root, seen.Uu, lower=1)
             rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + self.scatter
             change = self.freedom / 2 * np.log(rest / square) if square > 0 else 0.0
             log_bayes_factor = float(-np.sum(np.log(root.diagonal())) - change)
-            if not len(effect) or log_bayes_factor < least:
+            if log_bayes_factor < least:
                 yield Discrepancy(log_bayes_factor, np.zeros(0), np.zeros((0, 1)), self.freedom)
                 continue
-            D = linalg.blas.dtrsm(np.sqrt(size), root, effect.T, lower=1).T
+            told, unseen = effect()
+            D = linalg.blas.dtrsm(np.sqrt(size), root, told.T, lower=1).T
             sigma = np.sqrt(rest / max(self.freedom, 1.0))
             both = sigma * np.hstack([D, np.sqrt(size) * unseen])
             yield Discrepancy(log_bayes_factor, np.sqrt(size) * D @ explained, both, self.freedom)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """What the contrasts see of a discrepancy of one range and growth: verdict and bound ask for the same ones."""
+
+    gram: Matrix
+    Uu: Vector
+    pull: Matrix
+    typical: float
+
+    @classmethod
+    def of(cls, contrasts: Contrasts, U: Matrix, pull: Matrix, typical: float) -> "_Seen":
+        return cls(U.T @ U, contrasts.left @ U, pull, typical)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +341,31 @@ def _looked_at(evidence: Evidence) -> Rows:
 def _smooth_root(contrasts: Contrasts, l2: float) -> tuple[Matrix, Rows]:
     """Return a root of the discrepancy's covariance at the points: verdict, checks and bound ask for the same ones."""
     return _low_rank(_bells(_between(contrasts), l2), RANK, NEGLIGIBLE)
+
+
+@functools.lru_cache(maxsize=len(LENGTHS) * (len(GROWTHS) + 1))
+def _seen(contrasts: Contrasts, l2: float, growth: float) -> _Seen:
+    away = np.sum((contrasts.points - contrasts.centre) ** 2, axis=1)
+    a = (1 + away / l2) ** growth
+    typical = (_middle(a) if growth > 0 else 1.0) * math.sqrt(_middle(contrasts.weights))
+    C, _ = _smooth_root(contrasts, l2)
+    U = (a * np.sqrt(contrasts.weights) / typical)[:, None] * C
+    pull = contrasts.Q.T @ U
+    U -= contrasts.Q @ pull
+    return _Seen.of(contrasts, U, pull, typical)
+
+
+def _beside(contrasts: Contrasts, places: Matrix, l2: float) -> tuple[Matrix, Matrix]:
+    """Return how a discrepancy at places follows from that at the points, and a root of what does not follow."""
+    C, pivots = _smooth_root(contrasts, l2)
+    near = _bells(squared_distances(places, contrasts.points[pivots]), l2)
+    B = linalg.blas.dtrsm(1.0, C[pivots], near.T, lower=1).T
+    unseen, _ = _low_rank(_bells(squared_distances(places, places), l2) - B @ B.T, len(places), UNSEEN)
+    return B, unseen
+
+
+def _scaled(curves: Matrix, scale: Vector, unseen: Matrix) -> tuple[Matrix, Matrix]:
+    return curves * scale, unseen
 
 
 @functools.lru_cache(maxsize=1)
