@@ -43,6 +43,14 @@ def search(
 SQUARE = Box([(-1.0, 1.0)] * 2)
 
 
+def test_rosenbrock_without_noise_is_found() -> None:
+    """A first thing that people try. Of 40 searches on other seeds the worst ended at 0.005; before exact values had to
+    be found at all heights, one in forty ended in a corner, at 400."""
+    for seed in range(8):
+        result = minimize(rosenbrock, Box([(-1, 1)] * 2), budget=100, rng=seed, vectorized=True)
+        assert float(rosenbrock(result.x[None, :])[0]) < 0.5
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_rosenbrock_is_found_and_no_bound_is_claimed(seed: int) -> None:
     """The minimum of the global quadratic lies 400 above the least value; half of the noise is 5."""

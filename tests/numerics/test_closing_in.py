@@ -176,3 +176,20 @@ def test_where_the_noise_vanishes_at_the_edge_the_search_does_not_stay_there() -
     """
     results = [minimize(shop, [(0.01, 2.0)], budget=400, rng=seed) for seed in range(24)]
     assert sum(abs(float(result.x[0]) - 0.19) > 0.12 for result in results) <= 4
+
+
+def test_noise_of_one_per_cent_is_seen_with_three_measurements_for_each_coefficient() -> None:
+    """Ten knobs, 200 measurements. Of 20 searches on other seeds none ended above 1e-5 (the median was 5e-9): at most a
+    fifth do (99 %), and more than 3 of 6 then with a chance of 2 %. Without the determinant of the contrasts' law,
+    which low places with little noise all but use up, 18 of 20 did, with a median of 4e-4."""
+    missed = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+
+        def measure(x: Matrix, rng: np.random.Generator = rng) -> Vector:
+            height = 100 * np.sum((x - 0.2) ** 2, axis=1)
+            return np.asarray(5 + height * (1 + 0.01 * rng.standard_normal(len(x))))
+
+        result = minimize(measure, [(-1, 1)] * 10, budget=200, rng=seed, vectorized=True)
+        missed += 100 * float(np.sum((result.x - 0.2) ** 2)) > 1e-5
+    assert missed <= 3

@@ -1,11 +1,13 @@
 """Matrices factored at unit diagonal, and many small systems at once, against LAPACK one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import linalg
 
 from paraboloid.core import Evidence, Measurements, Shape
-from paraboloid.numerics import fit_quadratic
+from paraboloid.numerics import fit_quadratic, matrix_to_vector
 from paraboloid.numerics.positive import factored, positive_inverse, solve_each
 
 
@@ -52,3 +54,15 @@ def test_a_fit_begun_near_another_is_the_same() -> None:
     error = np.sqrt(alone.covariance.diagonal())
     assert np.abs((near.theta - alone.theta) / error).max() < 1e-2
     assert near.sigma2 == pytest.approx(alone.sigma2, rel=1e-3)
+
+
+def test_a_fit_that_rounding_takes_over_the_edge_is_no_place_to_begin() -> None:
+    """In other units the Hessian of a fit may be singular by rounding: the search for the best must not end there."""
+    rng = np.random.default_rng(1)
+    z = rng.uniform(-1, 1, (80, 3))
+    y = np.sum((z - 0.3) ** 2 * [100, 10, 1], axis=1) + rng.standard_normal(80)
+    evidence = Evidence.empty(3).with_measurements(z, Measurements.from_values(y[:, None]))
+    alone = fit_quadratic(evidence, Shape.BALL)
+    theta = alone.theta.copy()
+    theta[4:] = matrix_to_vector(np.diag([1.0, 1.0, 0.0]))
+    assert fit_quadratic(evidence, Shape.BALL, near=replace(alone, theta=theta)).theta == pytest.approx(alone.theta)

@@ -137,6 +137,40 @@ def test_exact_values_elsewhere_are_not_far_where_most_are_repeats_at_few_places
         assert fit_quadratic(limited.evidence, Shape.BOX).minimiser == pytest.approx([0.1, -0.4], abs=1e-6)
 
 
+def test_exact_values_are_found_among_many_wild_ones() -> None:
+    """Three measurements for each of 66 coefficients, every fifth wild, and upwards. With other draws all of forty were
+    found, so that the rate of misses is below 11 % (99 %), and of two in ten draws it has then at most a chance of
+    30 %; more are a change for the worse. Least absolute residuals miss six of ten."""
+    missed = 0
+    for seed in range(10):
+        rng = np.random.default_rng(1000 + seed)
+        points = rng.uniform(-1, 1, (200, 10))
+        points = np.where(rng.random((200, 1)) < 0.5, points, np.sign(points))
+        exact = 100 * np.sum((points - 0.2) ** 2, axis=1)
+        wild = (rng.random(200) < 0.2) * (100 + 100 * np.abs(rng.standard_cauchy(200)))
+        missed += not limit_tails(evidence_of(points, exact + wild), Shape.BOX).is_exact
+    assert missed <= 2
+
+
+def test_values_that_only_rounding_makes_exact_are_not_taken_for_exact_ones() -> None:
+    """Noise of one per cent of the height; most was measured so low that it is below what a double can tell."""
+    for seed, size in enumerate([1e-7, 1e-5, 1e-3] * 5):
+        rng = np.random.default_rng(seed)
+        points = np.vstack([rng.uniform(-1, 1, (40, 2)), size * rng.uniform(-1, 1, (60, 2))])
+        height = 100 * np.sum(points**2, axis=1)
+        noisy = height * (1 + 0.01 * rng.standard_normal(100))
+        assert not limit_tails(evidence_of(points, noisy), Shape.BOX).is_exact
+
+
+def test_a_shape_that_is_quadratic_at_the_corners_is_not_taken_for_a_quadratic_with_wild_values() -> None:
+    """Rosenbrock's function on a grid of corners and middles, where most was measured: it is none in between."""
+    grid = np.array([[x, y] for x in (-1.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0)])
+    points = np.vstack([np.repeat(grid, 6, axis=0), np.random.default_rng(0).uniform(-1, 1, (20, 2))])
+    x, y = 2 * points.T
+    values = 100 * (y - x**2) ** 2 + (1 - x) ** 2
+    assert not limit_tails(evidence_of(points, values), Shape.BOX).is_exact
+
+
 def test_known_standard_errors_and_too_few_values_are_left_alone() -> None:
     points = design(40, 5)
     y = values_at(points)

@@ -23,7 +23,6 @@ from typing import SupportsIndex
 import numpy as np
 
 from paraboloid.algorithms.conclusion import conclude
-from paraboloid.algorithms.model import Model, modelled
 from paraboloid.algorithms.rounds import (
     ROUNDS,
     default_rounds,
@@ -60,7 +59,7 @@ from paraboloid.design import (
     pilot_with_checks,
     with_checks,
 )
-from paraboloid.numerics import n_low, n_terms, project_onto_region
+from paraboloid.numerics import Model, modelled, n_low, n_terms, project_onto_region
 
 __all__ = ["adaptive", "propose"]
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paraboloid.algorithms.model import Model, modelled
 from paraboloid.core import (
     Ball,
     Box,
@@ -25,10 +24,12 @@ from paraboloid.design import Quality, assess, without_bound
 from paraboloid.numerics import (
     LackOfFit,
     Limited,
+    Model,
     QuadraticFit,
     features,
     fit_saddle,
     gradient_map,
+    modelled,
     project_onto_region,
 )
 from paraboloid.numerics.lack_of_fit import FEWEST

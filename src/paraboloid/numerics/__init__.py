@@ -5,6 +5,7 @@ from paraboloid.numerics.closing_in import Closed, close_in, n_low
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.low_values import close_in_low
+from paraboloid.numerics.model import Model, modelled
 from paraboloid.numerics.order import OrderEffect, order_effect
 from paraboloid.numerics.profile import Profile
 from paraboloid.numerics.quadratic_model import (
@@ -32,6 +33,7 @@ __all__ = [
     "Closed",
     "LackOfFit",
     "Limited",
+    "Model",
     "OrderEffect",
     "Profile",
     "QuadraticFit",
@@ -54,6 +56,7 @@ __all__ = [
     "median_of_means",
     "minimise_on_ball",
     "minimise_on_region",
+    "modelled",
     "n_low",
     "n_terms",
     "order_effect",

@@ -33,6 +33,7 @@ from paraboloid.core import Evidence, Sample, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.log_scale import on_log_scale
 from paraboloid.numerics.narrowing import expected_regret, narrowed, window_at
+from paraboloid.numerics.positive import factored
 from paraboloid.numerics.quadratic_model import features, n_terms
 from paraboloid.numerics.window import Window, selected
 
@@ -40,6 +41,7 @@ __all__ = ["Closed", "close_in", "n_low", "single_values"]
 
 SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
+REFITTED = 4  # times p measurements, up to which a quadratic is fitted anew at first sight
 LOWER = (4.0, 16.0, 64.0)  # times than the greatest height: levels at all of which repeats may deny growing noise
 DEEP = 100.0  # times lower than the greatest height: who measures most there has closed in before
 LOW = 0.05  # of the average height
@@ -85,12 +87,13 @@ class Closed:
     fit: QuadraticFit
     level: float | None = None  # share of the values below what was fitted, where that was not their mean
     slope: float = 0.0  # variance of one measurement far above the minimum, in units of the height's square
+    gain: float = np.inf  # in log likelihood, over noise that is the same everywhere
 
 
-def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float = 0.0) -> Closed | None:
+def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> Closed | None:
     """Return the window to which the noise lets one close in, or None if the noise does not surely grow with height.
 
-    ``fit`` is the quadratic fitted to all, ``rival`` the log likelihood that another explanation of the misfit gains.
+    ``fit`` is the quadratic fitted to all.
 
     >>> import numpy as np
     >>> from paraboloid.core import Measurements
@@ -113,7 +116,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
     if not squares[0].max() > (ROUNDING * spread) ** 2 or not heights.max() > 0:
         return None  # without noise there is nothing to get away from
     plain = _likelihood(np.ones(len(heights)), *squares)
-    if not _looks_worth(measured, heights, squares, plain):
+    if not _looks_worth(measured, fit, heights, squares, plain):
         return None
     highest, nothing = float(heights.max()), np.zeros(len(heights))
     begin = _State(
@@ -130,12 +133,12 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, rival: float =
             gain = _sure_gain(best, level)
     target = max(lowest, SAFE * expected_regret(best.fit), FINEST * spread)
     if (
-        gain < max(SURE, rival)
+        gain < SURE
         or not target < edge / NEARER
         or _repeats_object(measured, _heights(best.fit, best.evidence), best.height)
     ):
         return None
-    return _closed(best, replace(best.evidence, points=measured.points), target, shape)
+    return replace(_closed(best, replace(best.evidence, points=measured.points), target, shape), gain=gain)
 
 
 def single_values(evidence: Evidence) -> Sample | None:
@@ -213,7 +216,7 @@ def _closed(best: _State, weighed: Evidence, target: float, shape: Shape) -> Clo
 
 
 def _looks_worth(
-    measured: Evidence, heights: Vector, squares: tuple[Vector, Vector], plain: tuple[float, float]
+    measured: Evidence, fit: QuadraticFit, heights: Vector, squares: tuple[Vector, Vector], plain: tuple[float, float]
 ) -> bool:
     """Tell at first sight, by the heights of the plain fit, whether the noise may grow with the height."""
     if _repeats_object(measured, heights, *[float(heights.max()) / lower for lower in LOWER]):
@@ -222,7 +225,29 @@ def _looks_worth(
     if 2 * int(measured.counts[is_low].sum()) > measured.n_measurements:
         return True
     middle = max(float(np.median(heights)), ROUNDING * float(heights.max()))
-    return any(_likelihood((middle / f) ** 2 + heights**2, *squares)[0] - plain[0] > WORTH for f in (1.0, 4.0, 16.0))
+    possible = [(middle / f) ** 2 + heights**2 for f in (1.0, 4.0, 16.0)]
+    if any(_likelihood(variance, *squares)[0] - plain[0] > WORTH for variance in possible):
+        return True
+    p = n_terms(measured.dimension)
+    if len(heights) <= p or measured.n_measurements > REFITTED * p:
+        return False
+    # With few data the residuals of low places are those of a fit to the high ones.
+    same = _refitted(measured, fit, np.ones(len(heights)))
+    return any(_refitted(measured, fit, variance) > same + WORTH for variance in possible)
+
+
+def _refitted(measured: Evidence, fit: QuadraticFit, variance: Vector) -> float:
+    """Return the log likelihood of normal noise with variances in these proportions, and of a quadratic fitted so."""
+    n, phi = measured.counts.astype(np.float64), features(measured.points)
+    weights, left = n / variance, measured.means - phi @ fit.theta
+    try:
+        factor = factored((phi.T * weights) @ phi)
+    except np.linalg.LinAlgError:
+        return -np.inf
+    pull = phi.T @ (weights * left)
+    squares = float(weights @ left**2 + (measured.scatter / variance).sum() - pull @ factor.solve(pull))
+    freedom = float(n.sum()) - len(pull)
+    return -(float(n @ np.log(variance)) + factor.log_determinant + freedom * math.log(max(squares, SMALLEST))) / 2
 
 
 def _finer(measured: Evidence, state: _State, height: float, shape: Shape, sample: Sample | None = None) -> _State:
@@ -243,12 +268,27 @@ def _finer(measured: Evidence, state: _State, height: float, shape: Shape, sampl
         heights = _heights(fit, local)
         if sample is not None:
             local, steeper = on_log_scale(local, sample, fit, height)
-        likelihood, slope = _likelihood(height**2 + heights**2, *_squares(local, fit), tails)
+        level = _level(height**2 + heights**2, local, fit, window, slope)
+        likelihood, slope = _likelihood(height**2 + heights**2, *_squares(local, fit), tails, level)
         apart = np.abs(local.means - features(local.points) @ fit.theta)
         error = np.sqrt(slope * (height**2 + heights**2) / local.counts)
         limit = np.minimum(1.0, FAR * error / np.maximum(apart, 1e-300))
     assert fit is not None
     return _State(window, local, fit, height, likelihood + share * float(steeper.sum()), slope, share * steeper)
+
+
+def _level(variance: Vector, local: Evidence, fit: QuadraticFit, window: Window, slope: float) -> float:
+    """Return ½ log |V| |ΦᵀV⁻¹Φ| of the variances to which, times the slope, a quadratic was fitted in a window.
+
+    That is what the likelihood of the contrasts has in place of ½ log |V|. A few low places with little noise may tell
+    every coefficient: then nothing is left of them for a contrast, and it is the fit to all others that must hold. The
+    determinant is that of the coordinates of the domain, the same for all windows.
+    """
+    d, p = window.centre.size, fit.theta.size
+    assert fit.information is not None
+    told = factored(fit.information).log_determinant + p * math.log(slope)
+    stretched = 2 * (d + 2) * float(np.linalg.slogdet(window.spread)[1])
+    return (float(local.counts @ np.log(variance)) + told + stretched) / 2
 
 
 def _share(evidence: Evidence) -> float:
@@ -257,9 +297,16 @@ def _share(evidence: Evidence) -> float:
     return max(n - n_terms(evidence.dimension), 1.0) / n
 
 
-def _likelihood(variance: Vector, s: Vector, w: Vector, tails: float = TAILS) -> tuple[float, float]:
-    """Return the log likelihood of variances in these proportions, with Student's tails, and their size."""
-    parts, total, level = s / variance, float(w.sum()), float(np.log(variance) @ w)
+def _likelihood(
+    variance: Vector, s: Vector, w: Vector, tails: float = TAILS, level: float | None = None
+) -> tuple[float, float]:
+    """Return the log likelihood of variances in these proportions, with Student's tails, and their size.
+
+    ``level`` is the part of it that does not depend on the values, where a quadratic was fitted to them for these
+    variances (`_level`).
+    """
+    parts, total = s / variance, float(w.sum())
+    level = float(np.log(variance) @ w) if level is None else level
 
     def at(sizes: Vector, every: int = 1) -> Vector:
         some = w[::every]
@@ -293,7 +340,7 @@ def _sure_gain(best: _State, level: _State) -> float:
     (ours, _), (theirs, is_far) = _shares(best), _shares(level)
     gains = ours - theirs
     wild = np.sort(np.maximum(gains[is_far], 0.0))[::-1][: 1 + len(gains) // FEW]
-    return float(gains.sum() - wild.sum())
+    return best.likelihood - level.likelihood - float(wild.sum())
 
 
 def _repeats_object(measured: Evidence, heights: Vector, *levels: float) -> bool:

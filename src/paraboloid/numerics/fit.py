@@ -243,9 +243,8 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
         floor=_noise_floor(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2),
     )
     r0 = _first_r2(shape, d)
-    if near is not None and n > ONE_START * phi.shape[1]:
-        begin = near.theta / scale
-        begin[0] -= shift / scale
+    begin = _begun(problem, near, shift, scale, r0) if n > ONE_START * phi.shape[1] else None
+    if begin is not None:
         found = _settled(problem, begin, r0)
     elif 0 <= problem.n_unknown - phi.shape[1] < LEFT_OVER and not is_known.any():
         found = _most_foretelling(problem, phi, y, free, r0)
@@ -262,6 +261,15 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
         minimise_on_region(shape, vector_to_matrix(found.theta[d + 1 :], d), found.theta[1 : d + 1]),
         problem.objective(found.sigma2, found.r2).data.M / scale**2,
     )
+
+
+def _begun(problem: _Problem, near: QuadraticFit | None, shift: float, scale: float, r0: float) -> Vector | None:
+    """Return the coefficients of another fit in these units, None if rounding takes them over the edge of H > 0."""
+    if near is None:
+        return None
+    begin = near.theta / scale
+    begin[0] -= shift / scale
+    return begin if problem.objective(problem.floor, r0).at(begin) is not None else None
 
 
 def prior_precision(fit: QuadraticFit, shape: Shape) -> Matrix:

@@ -150,6 +150,12 @@ class SmoothFit:
         """Return the standard deviation of f at points (m, d), given the data."""
         return self.at(x).deviation
 
+    @property
+    def expected_regret(self) -> float:
+        """What the fit says that its minimiser has to expect."""
+        _, covariance = self.gradient_covariance(self.minimiser, self.minimiser[None, :])
+        return self.scale * float(np.trace(np.linalg.solve(self.curvature(self.minimiser), covariance))) / 2
+
     def gradient_covariance(self, z: Vector, x: Matrix) -> tuple[Matrix, Matrix]:
         """Return Cov ∇f(z), f(x) given the data, (d, m), and Cov ∇f(z), (d, d), in units of the values' variance."""
         return self.at(x).gradient_covariance(z)

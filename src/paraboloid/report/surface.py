@@ -7,22 +7,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
-from paraboloid.core import Box, Certificate, Domain, Evidence, Matrix, Shape, Vector
+from paraboloid.core import Box, Domain, Evidence, Matrix, Shape, Vector
 from paraboloid.design import robust_covariance
 from paraboloid.numerics import (
     QuadraticFit,
     SmoothFit,
     Window,
-    close_in,
     features,
-    fit_quadratic,
     fit_saddle,
-    fit_smooth,
     gradient_map,
-    lack_of_fit,
-    limit_tails,
+    modelled,
     upper_triangle,
-    weigh_by_variance,
 )
 from paraboloid.report.subject import Subject
 from paraboloid.report.wording import factor
@@ -207,37 +202,17 @@ def surface_of(subject: Subject) -> Surface | None:
         return None
     z = np.asarray(subject.domain.to_unit(subject.result.x))
     known = bool(np.all(subject.evidence.precision[subject.evidence.counts > 0] > 0))
-    fit, evidence, window, smooth = _modelled(subject.evidence, subject.domain.shape, subject.result.certificate)
+    certificate = subject.result.certificate
+    # Without a verdict nothing but a quadratic was looked for.
+    looked = certificate is not None and certificate.lack_of_fit is not None
+    model = modelled(subject.evidence, subject.domain.shape, smooth=looked)
+    fit, evidence, window, smooth = model.fit, model.evidence, model.window, model.smooth
+    if model.is_plain:
+        fit = fit_saddle(evidence, subject.domain.shape) or fit
     spread = robust_covariance(fit, evidence)
     local = fit if smooth is None else _expanded(smooth, fit, window.to_local(z[None, :])[0])
     whole = local if window.is_everything else replace(window.pulled_back(local), minimiser=z)
     return Surface(whole, local, window, evidence, spread, z, subject.sign, subject.domain.shape, known, smooth)
-
-
-def _modelled(
-    evidence: Evidence, shape: Shape, certificate: Certificate | None
-) -> tuple[QuadraticFit, Evidence, Window, SmoothFit | None]:
-    """Return the quadratic, the evidence as it was fitted, the window of both, and the smooth fit where there is one.
-
-    The same steps as `algorithms.modelled` and `algorithms.conclude` take; tests/report compares the two.
-    """
-    limited = limit_tails(evidence, shape)
-    fit = fit_quadratic(limited.evidence, shape)
-    weighted = weigh_by_variance(limited.evidence, fit)
-    if weighted is not limited.evidence:
-        fit = fit_quadratic(weighted, shape)
-    raw = limited.evidence if limited.is_exact else evidence
-    window, closed = Window(np.zeros(evidence.dimension), np.eye(evidence.dimension)), None
-    # An answer with a bound is that of the whole domain; without a verdict nothing else was looked for.
-    if certificate and certificate.lack_of_fit is not None and not math.isfinite(certificate.regret_bound):
-        closed = close_in(raw, fit, shape, lack_of_fit(raw, fit, shape).log_bayes_factor)
-    if closed is not None:
-        fit, raw, weighted, window, shape = closed.fit, closed.evidence, closed.evidence, closed.window, Shape.BALL
-    if certificate and not certificate.is_quadratic:
-        return fit, weighted, window, fit_smooth(raw, shape, fit.minimiser)
-    if closed is None:
-        fit = fit_saddle(weighted, shape) or fit
-    return fit, weighted, window, None
 
 
 def _expanded(smooth: SmoothFit, fit: QuadraticFit, z: Vector) -> QuadraticFit:

@@ -11,22 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from paraboloid.core import Evidence, Shape, Vector
-from paraboloid.numerics import (
-    LackOfFit,
-    Limited,
-    QuadraticFit,
-    SmoothFit,
-    Window,
-    close_in,
-    close_in_low,
-    fit_quadratic,
-    fit_smooth,
-    lack_of_fit,
-    limit_tails,
-    weigh_by_variance,
-)
+from paraboloid.numerics.closing_in import Closed, close_in
+from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
+from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
+from paraboloid.numerics.low_values import close_in_low
+from paraboloid.numerics.narrowing import expected_regret
+from paraboloid.numerics.smooth import SmoothFit
+from paraboloid.numerics.smooth_fit import fit_smooth
+from paraboloid.numerics.tails import Limited, limit_tails
+from paraboloid.numerics.variance import weigh_by_variance
+from paraboloid.numerics.window import Window
 
 __all__ = ["Model", "modelled"]
+
+DOUBT = 0.5  # standard deviations by which a place may seem to be worse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,15 +87,31 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
         evidence = limited.evidence
     lack = lack_of_fit(evidence, fit, shape)
     closed = None
-    if not limited.is_exact:  # else what looks like noise is rounding, which grows with the height as well
-        closed = close_in(evidence, fit, shape, lack.log_bayes_factor)
+    if lack.is_sure or not limited.is_exact:  # else what looks like noise is rounding, which grows with the height
+        closed = close_in(evidence, fit, shape)
         closed = close_in_low(evidence, limited, fit, shape, closed) or closed
-    if closed is not None:
-        evidence = weighted = closed.evidence
-        fit, window, shape = closed.fit, closed.window, Shape.BALL
-        lack = lack_of_fit(evidence, fit, shape)
-    discrepancy = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure else None
-    return Model(fit, weighted, limited, lack, discrepancy, window, shape, None if closed is None else closed.level)
+    if lack.is_sure and (closed is None or closed.gain < lack.log_bayes_factor):
+        discrepancy = fit_smooth(evidence, shape, fit.minimiser)
+        if closed is None or not _is_nearer(closed, discrepancy):
+            return Model(fit, weighted, limited, lack, discrepancy, window, shape)
+    if closed is None:
+        return Model(fit, weighted, limited, lack, None, window, shape)
+    fit, evidence, shape = closed.fit, closed.evidence, Shape.BALL
+    lack = lack_of_fit(evidence, fit, shape)
+    within = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure else None
+    return Model(fit, evidence, limited, lack, within, closed.window, shape, closed.level)
+
+
+def _is_nearer(closed: Closed, smooth: SmoothFit) -> bool:
+    """Tell whether a window, in which what is no quadratic counts as noise, leaves less to regret than a smooth shape.
+
+    Near its minimum a shape is a quadratic, and the farther the less, as with noise that grows with the height: at
+    first the data may not tell them apart, and where the values are exact the one is as good as the other. But the
+    shape, which explains more of the data, must not hold the window's minimiser for a worse place than its own.
+    """
+    there, own = closed.window.from_local(closed.fit.minimiser[None, :]), smooth.minimiser[None, :]
+    worse = float(smooth.value(there)[0] - smooth.value(own)[0])
+    return expected_regret(closed.fit) < smooth.expected_regret and worse < DOUBT * float(smooth.deviation(there)[0])
 
 
 def _fitted(evidence: Evidence, shape: Shape) -> tuple[QuadraticFit, Evidence, Limited]:
