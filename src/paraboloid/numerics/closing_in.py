@@ -260,11 +260,11 @@ def _finer(measured: Evidence, state: _State, height: float, shape: Shape, sampl
     local = replace(before, points=window.to_local(measured.points))
     limit, slope, steeper = np.ones(len(heights)), state.slope, np.zeros(len(heights))
     tails, share = (TAILS if sample is None else LIGHT), _share(measured)
-    fit: QuadraticFit | None = None
+    fit = state.window.carried(state.fit, window)
     for _ in range(TURNS):
         variance = height**2 + heights**2
         local = replace(local, precision=limit * local.counts / (slope * variance))
-        fit = fit_quadratic(local, shape, near=fit)  # only the weights have changed
+        fit = fit_quadratic(local, shape, near=fit)  # only weights and coordinates have changed
         heights = _heights(fit, local)
         if sample is not None:
             local, steeper = on_log_scale(local, sample, fit, height)
@@ -273,7 +273,6 @@ def _finer(measured: Evidence, state: _State, height: float, shape: Shape, sampl
         apart = np.abs(local.means - features(local.points) @ fit.theta)
         error = np.sqrt(slope * (height**2 + heights**2) / local.counts)
         limit = np.minimum(1.0, FAR * error / np.maximum(apart, 1e-300))
-    assert fit is not None
     return _State(window, local, fit, height, likelihood + share * float(steeper.sum()), slope, share * steeper)
 
 

@@ -89,7 +89,8 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     closed = None
     if lack.is_sure or not limited.is_exact:  # else what looks like noise is rounding, which grows with the height
         closed = close_in(evidence, fit, shape)
-        closed = close_in_low(evidence, limited, fit, shape, closed) or closed
+        if closed is not None or not lack.is_sure:  # else what looks like a huge factor is the shape
+            closed = close_in_low(evidence, limited, fit, shape, closed) or closed
     if lack.is_sure and (closed is None or closed.gain < lack.log_bayes_factor):
         discrepancy = fit_smooth(evidence, shape, fit.minimiser)
         if closed is None or not _is_nearer(closed, discrepancy):

@@ -27,8 +27,8 @@ from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
 __all__ = ["fit_smooth"]
 
 MOST = 1000  # points that enter; beyond, the highest are left out
-ENOUGH = 300  # of them tell the numbers of the likelihood, which take most of the time
-STEPS = (30, 15)  # of the likelihood's ascent, for a first centre and for a better one
+ENOUGH = (150, 300)  # of them tell the numbers of the likelihood, which take most of the time,
+STEPS = (30, 15)  # in so many steps of its ascent, for a first centre and for a better one
 PLACES = (3, 5)  # the best measured places are where descents begin, for a first centre and for a better one
 CAUTION = 2.0  # standard deviations by which a place must be lower to be preferred
 KNOWN = 2.0  # times the standard deviation at the best place, up to which another counts as known as well
@@ -52,14 +52,15 @@ def fit_smooth(evidence: Evidence, shape: Shape, quadratic: Vector) -> SmoothFit
     True
     """
     seen, shift, scale = _standardised(evidence)
-    some, profile = seen.some(), None
+    profile: Profile | None = None
     means = seen.together(profile)
     noise = means.scatter / means.freedom if means.freedom >= REPEATS and means.scatter > 0 else 0.01
     lowest = int(np.argmin(means.y + CAUTION * np.sqrt(noise / means.counts)))
     centre, least = means.points[lowest], float(means.y[lowest])
     numbers = EXPECTED.copy()
     numbers[0] = np.log(noise)
-    for steps, places in zip(STEPS, PLACES, strict=True):
+    for steps, places, enough in zip(STEPS, PLACES, ENOUGH, strict=True):
+        some = seen.some(enough)
         likelihood = Likelihood(some.together(profile), centre, least, noise, shape)
         ascent = likelihood.best if steps == STEPS[0] else likelihood.refined
         numbers = ascent(numbers, steps)
@@ -84,11 +85,11 @@ class _Seen:
     scatter: Vector
     unit: float
 
-    def some(self) -> "_Seen":
-        """Return as many as tell the numbers, evenly over the heights: the lowest would be those with lucky noise."""
-        if len(self.y) <= ENOUGH:
+    def some(self, enough: int) -> "_Seen":
+        """Return so many of them, evenly over the heights: the lowest would be those with lucky noise."""
+        if len(self.y) <= enough:
             return self
-        rows = np.sort(np.argsort(self.y)[np.linspace(0, len(self.y) - 1, ENOUGH).astype(np.int64)])
+        rows = np.sort(np.argsort(self.y)[np.linspace(0, len(self.y) - 1, enough).astype(np.int64)])
         return _Seen(self.points[rows], self.y[rows], self.counts[rows], self.scatter[rows], self.unit)
 
     def together(self, profile: Profile | None) -> Means:

@@ -193,7 +193,7 @@ def _at_all_heights(values: _Values, theta: Vector, is_good: npt.NDArray[np.bool
     is_high = heights >= np.median(heights[~is_good])
     low, high = (np.unique(values.row[is_good & some]) for some in (~is_high, is_high))
     fitted = values.phi.shape[1] - (int(np.linalg.matrix_rank(values.phi[low], rtol=1 / UNTOLD)) if len(low) else 0)
-    return len(high) - fitted > EVERYWHERE * len(np.unique(values.row[is_high]))
+    return bool(len(high) - fitted > EVERYWHERE * len(np.unique(values.row[is_high])))
 
 
 def _agreed(values: _Values, theta: Vector) -> Vector | None:

@@ -72,6 +72,20 @@ class Window:
             minimiser=self.from_local(fit.minimiser[None, :])[0],
         )
 
+    def carried(self, fit: QuadraticFit, other: "Window") -> QuadraticFit:
+        """Return a fit in the window's coordinates with its coefficients in those of another, and all else as it was.
+
+        >>> import numpy as np
+        >>> fit = QuadraticFit(np.array([1.0, 0.0, 2.0]), np.eye(3), 1.0, 9.0, np.zeros(1))  # 1 + z²
+        >>> everything, half = Window(np.zeros(1), np.eye(1)), Window(np.array([1.0]), np.array([[0.5]]))
+        >>> everything.carried(fit, half).theta  # 1 + (1 + w/2)²
+        array([2. , 1. , 0.5])
+        """
+        centre, B = self.to_local(other.centre[None, :])[0], np.linalg.solve(self.spread, other.spread)
+        H = B.T @ fit.hessian @ B
+        slope = (fit.linear + fit.hessian @ centre) @ B
+        return replace(fit, theta=np.concatenate([[fit.value(centre)], slope, H[upper_triangle(centre.size)]]))
+
     def _feature_map(self) -> Matrix:
         """Return A, shape (p, p), with φ(w) = A φ(z) for w = B(z - c), B the inverse of ``spread``."""
         d = self.centre.size
