@@ -45,6 +45,15 @@ class Model:
         The whole domain, or an ellipsoid about the minimiser, which is a ball in its own coordinates.
     level
         Share of the values below what was fitted, where the noise is a factor and that was not their mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values((z - 0.5) ** 2))
+    >>> modelled(evidence, Shape.BOX, True).is_plain
+    True
     """
 
     fit: QuadraticFit
