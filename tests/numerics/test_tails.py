@@ -152,6 +152,16 @@ def test_exact_values_are_found_among_many_wild_ones() -> None:
     assert missed <= 2
 
 
+def test_exact_values_of_another_shape_are_not_called_quadratic() -> None:
+    """Repeats tell exact values from wild ones, and nothing of the shape; a search may then close in on its minimum."""
+    rng = np.random.default_rng(0)
+    points = np.repeat(rng.uniform(-1, 1, (30, 2)), 6, axis=0)
+    wild = (rng.random(180) < 0.1) * 1000 * rng.standard_cauchy(180)
+    bowl, wavy = 25 * np.sum(points**2, axis=1), np.sum(np.cosh(3 * points), axis=1)
+    found = [limit_tails(evidence_of(points, shape + wild), Shape.BOX) for shape in (bowl, wavy)]
+    assert [(one.is_exact, one.is_quadratic) for one in found] == [(True, True), (True, False)]
+
+
 def test_values_that_only_rounding_makes_exact_are_not_taken_for_exact_ones() -> None:
     """Noise of one per cent of the height; most was measured so low that it is below what a double can tell."""
     for seed, size in enumerate([1e-7, 1e-5, 1e-3] * 5):

@@ -125,7 +125,7 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
         sigma=math.sqrt(best.sigma2),
         regret_unit=best.sigma2 * limit,
         caveats=(
-            _not_quadratic(lack, where) if model.smooth else _uneven_noise(where),
+            _not_quadratic(lack, where) if model.smooth else _closed_in(where, model.is_either),
             *([] if model.level is None else [_factor(model.level)]),
             *_outliers(model.limited),
         ),
@@ -189,11 +189,16 @@ def _not_quadratic(lack: LackOfFit, where: str) -> str:
     )
 
 
-def _uneven_noise(where: str) -> str:
+def _closed_in(where: str, is_either: bool) -> str:
+    what = "the noise grows with the height above the minimum: the search closed in on it, to where the noise is small"
+    if is_either:
+        what = (
+            "the response is not a paraboloid over the whole range, or the noise grows with the height above the "
+            "minimum, which the values do not tell apart: the search closed in on it, to where either matters least"
+        )
     return (
-        f"the noise grows with the height above the minimum: the search closed in on it, to where the noise is small "
-        f"(half of all measurements within {where} of the best setting); for such an answer no bound is given. For "
-        f"one, search a smaller range about it."
+        f"{what} (half of all measurements within {where} of the best setting); for such an answer no bound is given. "
+        f"For one, search a smaller range about it."
     )
 
 

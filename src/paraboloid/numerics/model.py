@@ -45,6 +45,8 @@ class Model:
         The whole domain, or an ellipsoid about the minimiser, which is a ball in its own coordinates.
     level
         Share of the values below what was fitted, where the noise is a factor and that was not their mean.
+    is_either
+        Whether it may be the shape, and not the noise, for which a window was closed in on.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Model:
     window: Window
     shape: Shape
     level: float | None = None
+    is_either: bool = False
 
     @property
     def minimiser(self) -> Vector:
@@ -96,11 +99,12 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
         evidence = limited.evidence
     lack = lack_of_fit(evidence, fit, shape)
     closed = None
-    if lack.is_sure or not limited.is_exact:  # else what looks like noise is rounding, which grows with the height
+    if not limited.is_quadratic:  # else what looks like noise is rounding, which grows with the height
         closed = close_in(evidence, fit, shape)
         if closed is not None or not lack.is_sure:  # else what looks like a huge factor is the shape
             closed = close_in_low(evidence, limited, fit, shape, closed) or closed
-    if lack.is_sure and (closed is None or closed.gain < lack.log_bayes_factor):
+    is_shape = lack.is_sure and (closed is None or closed.gain < lack.log_bayes_factor)
+    if is_shape:
         discrepancy = fit_smooth(evidence, shape, fit.minimiser)
         if closed is None or not _is_nearer(closed, discrepancy):
             return Model(fit, weighted, limited, lack, discrepancy, window, shape)
@@ -109,7 +113,7 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     fit, evidence, shape = closed.fit, closed.evidence, Shape.BALL
     lack = lack_of_fit(evidence, fit, shape)
     within = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure else None
-    return Model(fit, evidence, limited, lack, within, closed.window, shape, closed.level)
+    return Model(fit, evidence, limited, lack, within, closed.window, shape, closed.level, is_either=is_shape)
 
 
 def _is_nearer(closed: Closed, smooth: SmoothFit) -> bool:

@@ -72,6 +72,8 @@ class Limited:
         Number of single values more than 8 scales from the fit.
     is_exact
         Whether most values are exact, by a quadratic or by repeats, and those that are not were left out.
+    is_quadratic
+        Whether a quadratic goes through all that is left, so that nothing but rounding lies beside it.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Limited:
     weight: float
     n_far: int
     is_exact: bool = False
+    is_quadratic: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +149,9 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
     agreed = _agreed(values, theta)
     if agreed is not None:
         n_far = int(values.count[np.abs(agreed - values.y) > ROUNDING * _spread(values)].sum())
-        return Limited(_with_values(evidence, values, agreed), 1.0, n_far, is_exact=True)
+        apart = np.abs(replace(values, y=agreed).residuals(values.solve(agreed)))
+        is_quadratic = bool(apart.max() <= EXACT * ROUNDING * _spread(values))
+        return Limited(_with_values(evidence, values, agreed), 1.0, n_far, is_exact=True, is_quadratic=is_quadratic)
     if share > least:
         return nothing
     n_far = int(values.count[np.abs(values.residuals(theta)) > FAR * s].sum())
@@ -180,7 +185,7 @@ def _exact(evidence: Evidence, values: _Values, theta: Vector) -> Limited:
         return Limited(evidence, 0.0, 0)
     theta = values.reweighted(is_good.astype(np.float64))
     repaired = np.where(is_good, values.y, values.y - values.residuals(theta))
-    return Limited(_with_values(evidence, values, repaired), 1.0, n_far, is_exact=True)
+    return Limited(_with_values(evidence, values, repaired), 1.0, n_far, is_exact=True, is_quadratic=True)
 
 
 def _at_all_heights(values: _Values, theta: Vector, is_good: npt.NDArray[np.bool_]) -> bool:
