@@ -37,7 +37,8 @@ def failures(folder: Path) -> list[str]:
 def test_a_command_is_measured_to_the_end_and_the_recommendation_printed(tmp_path: Path) -> None:
     write_study(tmp_path, {"command": program(tmp_path), "workers": 2})
     answer = run_here(tmp_path)
-    assert re.search(r"│ a +│ (2\.9|3\.0)", answer.stdout) and "The budget of 30 measurements" in answer.stdout
+    # Without noise at whole numbers, the program's values may be found out to be exact there: then the setting is 3.
+    assert re.search(r"│ a +│ (2\.9|3\.0|3 )", answer.stdout) and "The budget of 30 measurements" in answer.stdout
     assert "Made" in answer.stderr and "Made" not in answer.stdout
     with Study.read(tmp_path / "study.db") as study:
         assert np.all(np.abs(study.recommend().x - [3, -1]) < 0.1)  # noise 0.01, curvature 2
