@@ -88,15 +88,21 @@ def _ratio(scores: dict[str, Score], ours: str, others: list[str]) -> float:
 
 
 def summary(cells: Cells, ours: str) -> str:
-    """Return the shares of cells that the issue asks for, and each solver's own time and failures."""
+    """Return the shares of cells that the issue asks for, and each solver's own time and failures.
+
+    Where both medians are equal, both are at the floor: no solver is ahead there.
+    """
     to_cma = [_ratio(scores, ours, ["cma"]) for scores in cells.values()]
     to_best = {cell: _ratio(scores, ours, _others(scores, ours)) for cell, scores in cells.items()}
     known_cma = [ratio for ratio in to_cma if not math.isnan(ratio)]
     known_best = {cell: ratio for cell, ratio in to_best.items() if not math.isnan(ratio)}
     lines = []
     if known_cma:
-        below = sum(ratio < 1 for ratio in known_cma)
-        lines.append(f"{ours} is below cma in {below} of {len(known_cma)} cells ({below / len(known_cma):.0%}).")
+        below, level = sum(ratio < 1 for ratio in known_cma), sum(ratio == 1 for ratio in known_cma)
+        share = (below + level) / len(known_cma)
+        lines.append(
+            f"{ours} is below cma in {below} of {len(known_cma)} cells and level with it in {level} ({share:.0%})."
+        )
     if known_best:
         lost = {cell: ratio for cell, ratio in known_best.items() if ratio > 2}
         mean = math.exp(np.mean([math.log(max(ratio, 1e-300)) for ratio in known_best.values()]))

@@ -86,7 +86,10 @@ def test_medians_ratios_and_failures() -> None:
     table = medians_table(cells, "paraboloid").splitlines()
     assert table[2].endswith("| 0.50 | 0.50 |") and table[3].endswith("| 3.00 | 4.50 |")
     text = summary(cells, "paraboloid")
-    assert "below cma in 1 of 2 cells (50%)" in text and "b T=100: 4.50" in text
+    assert "below cma in 1 of 2 cells and level with it in 0 (50%)" in text and "b T=100: 4.50" in text
+    assert "below cma in 0 of 2 cells and level with it in 2 (100%)" in summary(
+        cells_of(rows, floor=10.0), "paraboloid"
+    )
     assert "cma: 1 (greatest 1); 1 failed" in text
 
 

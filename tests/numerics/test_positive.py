@@ -41,15 +41,17 @@ def test_a_factor_solves_whatever_the_scales() -> None:
         factored(np.array([[1.0, 2.0], [2.0, 1.0]]))
 
 
-def test_a_fit_begun_near_another_is_the_same() -> None:
-    rng = np.random.default_rng(1)
+def noisy_bowl(seed: int, more: float = 0.0) -> Evidence:
+    """Eighty values of a bowl of condition 100, with unit noise and so much more on top of the same."""
+    rng = np.random.default_rng(seed)
     z = rng.uniform(-1, 1, (80, 3))
-    y = np.sum((z - 0.3) ** 2 * [100, 10, 1], axis=1) + rng.standard_normal(80)
-    evidence = Evidence.empty(3).with_measurements(z, Measurements.from_values(y[:, None]))
+    y = np.sum((z - 0.3) ** 2 * [100, 10, 1], axis=1) + rng.standard_normal(80) + more * rng.standard_normal(80)
+    return Evidence.empty(3).with_measurements(z, Measurements.from_values(y[:, None]))
+
+
+def test_a_fit_begun_near_another_is_the_same() -> None:
+    evidence, other = noisy_bowl(1), noisy_bowl(1, more=0.3)
     alone = fit_quadratic(evidence, Shape.BALL)
-    other = Evidence.empty(3).with_measurements(
-        z, Measurements.from_values(y[:, None] + 0.3 * rng.standard_normal((80, 1)))
-    )
     near = fit_quadratic(evidence, Shape.BALL, near=fit_quadratic(other, Shape.BALL))
     error = np.sqrt(alone.covariance.diagonal())
     assert np.abs((near.theta - alone.theta) / error).max() < 1e-2
@@ -58,10 +60,7 @@ def test_a_fit_begun_near_another_is_the_same() -> None:
 
 def test_a_fit_that_rounding_takes_over_the_edge_is_no_place_to_begin() -> None:
     """In other units the Hessian of a fit may be singular by rounding: the search for the best must not end there."""
-    rng = np.random.default_rng(1)
-    z = rng.uniform(-1, 1, (80, 3))
-    y = np.sum((z - 0.3) ** 2 * [100, 10, 1], axis=1) + rng.standard_normal(80)
-    evidence = Evidence.empty(3).with_measurements(z, Measurements.from_values(y[:, None]))
+    evidence = noisy_bowl(1)
     alone = fit_quadratic(evidence, Shape.BALL)
     theta = alone.theta.copy()
     theta[4:] = matrix_to_vector(np.diag([1.0, 1.0, 0.0]))

@@ -38,6 +38,11 @@ from paraboloid.theory import instance_limit_bounds
 __all__ = ["conclude"]
 
 MOST_NAMED = 6  # knobs in a sentence
+GROWING = "the noise grows with the height above the minimum: the search closed in on it, to where the noise is small"
+EITHER = (
+    "the response is not a paraboloid over the whole range, or the noise grows with the height above the minimum, "
+    "which the values do not tell apart: the search closed in on it, to where either matters least"
+)
 FACTOR = (
     "the noise multiplies the height by a factor, so that the answer is where the middle of the values is least; their "
     "mean is least at the same place if the factor varies in the same way everywhere."
@@ -125,7 +130,7 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
         sigma=math.sqrt(best.sigma2),
         regret_unit=best.sigma2 * limit,
         caveats=(
-            _not_quadratic(lack, where) if model.smooth else _closed_in(where, model.is_either),
+            _not_quadratic(lack, where) if model.smooth else _closed_in(EITHER if model.is_either else GROWING, where),
             *([] if model.level is None else [_factor(model.level)]),
             *_outliers(model.limited),
         ),
@@ -189,15 +194,9 @@ def _not_quadratic(lack: LackOfFit, where: str) -> str:
     )
 
 
-def _closed_in(where: str, is_either: bool) -> str:
-    what = "the noise grows with the height above the minimum: the search closed in on it, to where the noise is small"
-    if is_either:
-        what = (
-            "the response is not a paraboloid over the whole range, or the noise grows with the height above the "
-            "minimum, which the values do not tell apart: the search closed in on it, to where either matters least"
-        )
+def _closed_in(why: str, where: str) -> str:
     return (
-        f"{what} (half of all measurements within {where} of the best setting); for such an answer no bound is given. "
+        f"{why} (half of all measurements within {where} of the best setting); for such an answer no bound is given. "
         f"For one, search a smaller range about it."
     )
 

@@ -246,9 +246,9 @@ def _sharpened(values: _Values, theta: Vector) -> Vector:
     Most measurements may be repeats at a few places, which many a quadratic fits: the median residual is then zero
     before the estimate has settled, and exact values elsewhere would pass for far ones.
 
-    Values farther than ε lose their weight, and ε falls step by step. Least absolute residuals, which need no such
-    care, bear fewer wild values: with one in five, and 200 for ten knobs, they find the quadratic in two runs of five,
-    and this way leads to it in all of forty (tests/numerics/test_tails).
+    Values farther than ε lose their weight, and ε falls step by step. Twenty steps towards least absolute residuals,
+    as it was before, bear fewer wild values: with one in five, and 200 for ten knobs, the exact ones were found in 3 of
+    40 draws, and are found in 35 of them (those of tests/numerics/test_tails, from seed 5000 on).
     """
     least = ROUNDING * _spread(values) + 1e-300
     apart = np.abs(values.residuals(theta))
