@@ -31,7 +31,8 @@ Precise: TypeAlias = tuple[Matrix, Matrix, float]
 
 
 def _best(gains: Vector) -> int:
-    return int(np.argmax(gains >= (1 - EQUAL) * gains.max()))
+    highest = gains.max()
+    return int(np.argmax(gains >= highest - EQUAL * abs(highest)))
 
 
 class _Gains:

@@ -37,11 +37,12 @@ Climb: TypeAlias = Callable[[Matrix], tuple[Vector, Matrix]]
 
 POWER = 0.8  # of the multiplicative step; 1 oscillates when M₀ is large, smaller is slower (SMALL-BUDGETS.md)
 INNER_STEPS = 30  # weight updates between searches for new candidates
-REFINING_STEPS = 15
+REFINING_STEPS = 10
 ASCENT_STEPS = 25
 STARTS = 8  # times d points from which each search climbs
 THOROUGH = 10  # every so many searches one climbs from everywhere
 FRESH = 0.2  # weight of the newest K in the running mean
+NEVER_MEASURED = 0.1  # of a measurement: the share of a point that a batch can do without
 KEPT = 1e-7  # of the largest weight: smaller masses are dropped; larger thresholds stall the dual (SMALL-BUDGETS.md)
 
 
@@ -125,6 +126,8 @@ def refine_design(
     points, weights = distinct_points(points, weights)
     weights = criterion.settled(features(points), weights, REFINING_STEPS)
     for _ in range(searches):
+        kept = weights * criterion.n > min(NEVER_MEASURED, float(weights.max()) * criterion.n / 2)
+        points, weights = points[kept], weights[kept] / weights[kept].sum()
         phi = features(points)
         K, _ = criterion.sensitivity(phi, weights)
         psi = np.sum((phi @ K.T) ** 2, axis=1)

@@ -132,7 +132,8 @@ class _Moments:
 class _Problem:
     """The data in standard units (mean 0, variance 1 of the values), and the strength of the prior.
 
-    Measurements of unknown variance have weight 1/σ² each, those with a standard error 1/sem².
+    Measurements of unknown variance have weight 1/σ² each, those with a standard error 1/sem². Of σ², ``floor`` is what
+    a pseudo-measurement says, and ``seen`` where the fit begins: from far too small a noise it takes twice as long.
     """
 
     unknown: _Moments
@@ -142,6 +143,7 @@ class _Problem:
     d: int
     nu: float
     floor: float
+    seen: float
 
     def objective(self, sigma2: float, r2: float) -> "_Objective":
         """Return what is minimised for this noise and this spread of x₀."""
@@ -233,6 +235,7 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
     is_known = precision > 0
     free = np.where(is_known, 0.0, counts)  # how many measurements of unknown variance
     unknown = _Moments.of(phi, y, free, float(scatter[~is_known].sum()) / scale**2)
+    floor, seen = _noise_seen(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2)
     problem = _Problem(
         unknown,
         _Moments.of(phi, y, precision * scale**2, 0.0),
@@ -240,7 +243,8 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
         n,
         d,
         nu=_nu(d),
-        floor=_noise_floor(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2),
+        floor=floor,
+        seen=seen,
     )
     r0 = _first_r2(shape, d)
     begin = _begun(problem, near, shift, scale, r0) if n > ONE_START * phi.shape[1] else None
@@ -269,7 +273,7 @@ def _begun(problem: _Problem, near: QuadraticFit | None, shift: float, scale: fl
         return None
     begin = near.theta / scale
     begin[0] -= shift / scale
-    return begin if problem.objective(problem.floor, r0).at(begin) is not None else None
+    return begin if problem.objective(problem.seen, r0).at(begin) is not None else None
 
 
 def prior_precision(fit: QuadraticFit, shape: Shape) -> Matrix:
@@ -305,8 +309,8 @@ def _spread_of(x0: Vector, r0: float) -> float:
     return min(LARGEST_R2, (x0.size * r0 + float(x0 @ x0)) / (2 * x0.size))
 
 
-def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scatter: float) -> float:
-    """Return what the pseudo-measurement says of the noise variance, in standard units.
+def _noise_seen(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scatter: float) -> tuple[float, float]:
+    """Return what the pseudo-measurement says of the noise variance, and what least squares does, in standard units.
 
     Below p measurements the model fits them all and nothing is known of the noise: then it is the stated part of the
     values' variance. With values over many orders of magnitude that is far too much: what least squares leaves over
@@ -314,10 +318,11 @@ def _noise_floor(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector, scat
     """
     n, p = int(counts.sum()), phi.shape[1]
     if n < p + LEFT_OVER:
-        return NOISE_FLOOR
+        return NOISE_FLOOR, NOISE_FLOOR
     theta, rank = _least_squares(unknown, phi, y, counts)
     left_over = float(counts @ (y - phi @ theta) ** 2 + scatter) / max(n - rank, 1)
-    return max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
+    floor = max(min(NOISE_FLOOR, NOISE_SEEN * left_over), 1e-24)  # values without noise leave nothing over
+    return floor, max(floor, left_over)
 
 
 def _least_squares(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector) -> tuple[Vector, int]:
@@ -361,8 +366,10 @@ class _Found:
 
 def _best_fit(problem: _Problem, r0: float) -> _Found:
     """Return the best of what all starts lead to."""
-    found = [_fit_from(problem, start, r0) for start in _starts(problem)]
-    return found[0] if len(found) == 1 else min(found, key=lambda one: _total(problem, one))
+    starts = _starts(problem)
+    if len(starts) == 1:  # data are many, and least squares is near
+        return _settled(problem, starts[0], r0)
+    return min((_fit_from(problem, start, r0) for start in starts), key=lambda one: _total(problem, one))
 
 
 def _total(problem: _Problem, found: _Found) -> float:
@@ -403,12 +410,12 @@ def _most_foretelling(problem: _Problem, phi: Matrix, y: Vector, counts: Vector,
 
 def _fit_from(problem: _Problem, theta: Vector, r0: float) -> _Found:
     """Return what one start leads to, which may be far from the minimum."""
-    return _settled(problem, _newton(problem.objective(problem.floor, np.inf), theta)[0].theta, r0)
+    return _settled(problem, _newton(problem.objective(problem.seen, np.inf), theta)[0].theta, r0)
 
 
 def _settled(problem: _Problem, theta: Vector, r0: float) -> _Found:
     """Return what a start near the minimum leads to: Newton for θ, in turn with the noise and the spread of x₀."""
-    sigma2, r2 = problem.floor, r0
+    sigma2, r2 = problem.seen, r0
     for step in range(NOISE_STEPS):
         place, factor = _newton(problem.objective(sigma2, r2), theta)
         theta, covariance = place.theta, factor.inverse()

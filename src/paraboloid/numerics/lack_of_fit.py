@@ -186,44 +186,32 @@ class Contrasts:
         self, places: Matrix, decays: tuple[float, ...], sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
         """Yield sums of curves of single knobs, which are known at all places where their coefficients are."""
-        weights = np.sqrt(self.weights / np.median(self.weights))
-        curves = weights[:, None] * range_curves(self.points)
-        pull = self.Q.T @ curves
-        curves -= self.Q @ pull
-        unit = np.sqrt(np.median(self.weights))
+        d, unit = self.points.shape[1], np.sqrt(np.median(self.weights))
+        pull = _curves_seen(self)[1]
         there, unseen = range_curves(places) / unit, np.zeros((len(places), 0))
         if len(places):
             there -= features(places) @ linalg.solve_triangular(self.R, pull, check_finite=False)
         for decay in decays:
-            scale = np.sqrt(knob_variances(self.points.shape[1], decay)[: curves.shape[1]])
+            scale = np.sqrt(knob_variances(d, decay)[: pull.shape[1]])
             effect = functools.partial(_scaled, there, scale, unseen)
-            yield from self._of_each_size(_Seen.of(self, curves * scale, pull, unit), effect, sizes, least)
+            yield from self._of_each_size(_single_seen(self, decay), effect, sizes, least)
 
     def _of_each_size(
         self, seen: "_Seen", effect: Callable[[], tuple[Matrix, Matrix]], sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
-        """Yield the likelihood of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both, and the effect.
-
-        UᵀU and Uᵀu are enough, by Woodbury's identity.
-        """
-        uu, square = float(self.left @ self.left), self.square
+        """Yield the likelihood of each size, and the effect of those that are likely enough."""
         for size in sizes:
-            K = size * seen.gram
-            K.flat[:: len(K) + 1] += 1.0
-            root, failed = linalg.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
-            if failed:  # weights of too many orders of magnitude for this size: it says nothing
+            told = _told(self, seen, size)
+            if told is None:  # weights of too many orders of magnitude for this size: it says nothing
                 n_places = len(effect()[0]) if least == -np.inf else 0
                 yield Discrepancy(-np.inf, np.zeros(n_places), np.zeros((n_places, 1)), self.freedom)
                 continue
-            explained = linalg.blas.dtrsv(root, seen.Uu, lower=1)
-            rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + self.scatter
-            change = self.freedom / 2 * np.log(rest / square) if square > 0 else 0.0
-            log_bayes_factor = float(-np.sum(np.log(root.diagonal())) - change)
+            root, explained, rest, log_bayes_factor = told
             if log_bayes_factor < least:
                 yield Discrepancy(log_bayes_factor, np.zeros(0), np.zeros((0, 1)), self.freedom)
                 continue
-            told, unseen = effect()
-            D = linalg.blas.dtrsm(np.sqrt(size), root, told.T, lower=1).T
+            follows, unseen = effect()
+            D = linalg.blas.dtrsm(np.sqrt(size), root, follows.T, lower=1).T
             sigma = np.sqrt(rest / max(self.freedom, 1.0))
             both = sigma * np.hstack([D, np.sqrt(size) * unseen])
             yield Discrepancy(log_bayes_factor, np.sqrt(size) * D @ explained, both, self.freedom)
@@ -353,6 +341,40 @@ def _seen(contrasts: Contrasts, l2: float, growth: float) -> _Seen:
     pull = contrasts.Q.T @ U
     U -= contrasts.Q @ pull
     return _Seen.of(contrasts, U, pull, typical)
+
+
+@functools.lru_cache(maxsize=1)
+def _curves_seen(contrasts: Contrasts) -> tuple[Matrix, Matrix]:
+    """Return the curves of single knobs at the points, weighted, without what a quadratic takes of them, and that."""
+    curves = np.sqrt(contrasts.weights / np.median(contrasts.weights))[:, None] * range_curves(contrasts.points)
+    pull = contrasts.Q.T @ curves
+    return curves - contrasts.Q @ pull, pull
+
+
+@functools.lru_cache(maxsize=len(DECAYS) + 1)
+def _single_seen(contrasts: Contrasts, decay: float) -> _Seen:
+    curves, pull = _curves_seen(contrasts)
+    scale = np.sqrt(knob_variances(contrasts.points.shape[1], decay)[: curves.shape[1]])
+    return _Seen.of(contrasts, curves * scale, pull, np.sqrt(np.median(contrasts.weights)))
+
+
+@functools.lru_cache(maxsize=len(SIZES) * (len(LENGTHS) * (len(GROWTHS) + 1) + len(DECAYS)))
+def _told(contrasts: Contrasts, seen: _Seen, size: float) -> tuple[Matrix, Vector, float, float] | None:
+    """Return the root of I + s UᵀU, what of u follows from U, the squares left, and the log Bayes factor.
+
+    It is the likelihood of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both: UᵀU and Uᵀu are enough, by
+    Woodbury's identity.
+    """
+    uu, square = float(contrasts.left @ contrasts.left), contrasts.square
+    K = size * seen.gram
+    K.flat[:: len(K) + 1] += 1.0
+    root, failed = linalg.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        return None
+    explained = linalg.blas.dtrsv(root, seen.Uu, lower=1)
+    rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + contrasts.scatter
+    change = contrasts.freedom / 2 * math.log(rest / square) if square > 0 else 0.0
+    return root, explained, rest, float(-np.log(root.diagonal()).sum()) - change
 
 
 def _beside(contrasts: Contrasts, places: Matrix, l2: float) -> tuple[Matrix, Matrix]:
