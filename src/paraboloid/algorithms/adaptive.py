@@ -59,7 +59,7 @@ from paraboloid.design import (
     pilot_with_checks,
     with_checks,
 )
-from paraboloid.numerics import Model, modelled, n_low, n_terms, project_onto_region
+from paraboloid.numerics import Model, SmoothFit, modelled, n_low, n_terms, project_onto_region
 
 __all__ = ["adaptive", "propose"]
 
@@ -259,7 +259,7 @@ def _proposed(
     rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
     expected = model.window.to_local(waiting)
     if model.smooth is not None:
-        points, repeats = next_smooth_batch(model.smooth.expecting(expected), model.shape, n, rng)
+        points, repeats = _followed(model, model.smooth.expecting(expected), waiting, n, shape, rng)
     else:
         ahead = planned_ahead(evidence.n_measurements + len(waiting), n, d=d, left=left)
         points, repeats = next_batch(model.fit.expecting(expected), model.shape, n, rng, ahead)
@@ -269,3 +269,20 @@ def _proposed(
             points, repeats = with_checks(points, repeats, model.fit, model.shape, taken, rng, model.lack, missing)
     there = project_onto_region(shape, model.window.from_local(points))
     return away_from_failures(there, evidence, model.minimiser), repeats
+
+
+def _followed(
+    model: Model, smooth: SmoothFit, waiting: Matrix, n: int, shape: Shape, rng: np.random.Generator
+) -> tuple[Matrix, Counts]:
+    """Return a batch for a shape that is followed; half of it over the whole range where a window may be the wrong one.
+
+    Its points are in the coordinates of the window.
+    """
+    far = 0 if model.outer is None else n // 2
+    if model.outer is not None and n == 1:
+        far = int(rng.integers(2))
+    near, repeats = next_smooth_batch(smooth, model.shape, n - far, rng)
+    if model.outer is None or far == 0:
+        return near, repeats
+    elsewhere, again = next_smooth_batch(model.outer.expecting(waiting), shape, far, rng)
+    return merge(np.vstack([near, model.window.to_local(elsewhere)]), np.concatenate([repeats, again]))

@@ -19,7 +19,6 @@ from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.design.criterion import free_inverse
 from paraboloid.design.possible_truths import quadratic_truths, with_other_truths
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, fit_least_squares, gradient_map
-from paraboloid.numerics.lack_of_fit import FEWEST
 
 __all__ = ["Quality", "assess", "robust_covariance", "without_bound"]
 
@@ -136,7 +135,7 @@ def assess(
     eigenvalues, eigenvalue_se = along @ judged.theta[d + 1 :], np.sqrt(np.maximum(eigenvalue_variance, 0.0))
     # The minimiser is a ratio: where its denominator is not well away from zero, chance decides its law.
     has_bound = alone is not None and not np.any(eigenvalues < FLAT * eigenvalue_se)
-    has_bound = has_bound and (lack is None or lack.n_contrasts >= FEWEST)
+    has_bound = has_bound and (lack is None or not lack.is_open)
     phi = features(z[None, :])[0]
     return Quality(
         regret=float(np.sum(K * gradient_covariance)) / 2,

@@ -14,6 +14,7 @@ from paraboloid.core import Counts, Matrix, Shape
 from paraboloid.design.batch import merge
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, n_terms, project_onto_region
+from paraboloid.numerics.lack_of_fit import TIP
 
 __all__ = ["pilot_with_checks", "with_checks"]
 
@@ -115,7 +116,7 @@ def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: in
     favour = USELESS + worth / worth.max()
     steps = STEP * np.eye(d)
     everything = np.vstack([places, z + steps, z - steps])
-    possible = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0,), (DECAY,), (SIZE,))
+    possible = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0, TIP), (DECAY,), (SIZE,))
     at, up, down = np.split(np.hstack([one.root for one in possible]), [tried, tried + d])
     C, G = at @ at.T, (up - down) @ at.T / (2 * STEP)  # covariances among the places, and of the slope with them
     K = free_inverse(fit, shape)

@@ -17,7 +17,7 @@ from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import QuadraticFit, features, gradient_map, vector_to_matrix
-from paraboloid.numerics.lack_of_fit import SIZES, Contrasts, Discrepancy
+from paraboloid.numerics.lack_of_fit import PRIOR, SIZES, Contrasts, Discrepancy
 from paraboloid.numerics.positive import solve_each
 
 __all__ = ["Truths", "quadratic_truths", "with_other_truths"]
@@ -26,7 +26,6 @@ DRAWS = 4000
 OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
-PRIOR = 0.2  # chance, beforehand, that a response is not quadratic; the larger, the more measurements ``eps=`` takes
 SHIFTING = SIZES[1:]  # the least is below the noise of a mean, and moves the minimum no more than noise does
 STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob
 PLACES = 60  # measured ones that are compared with the point recommended, the lowest

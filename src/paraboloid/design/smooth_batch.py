@@ -3,7 +3,7 @@
 The criterion is that of the quadratic design, tr(A⁻¹ Cov ∇f(z)), averaged over where the minimiser may lie, but the
 covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure, and
 where the noise surely differs over the domain its profile has a say. One measurement of fifty goes where none has been,
-for a lower basin there would be seen in no other way.
+for a lower basin there would be seen in no other way. Where values are exact no place is measured twice in a batch.
 """
 
 import numpy as np
@@ -17,7 +17,8 @@ from paraboloid.numerics.smooth import JITTER
 __all__ = ["next_smooth_batch"]
 
 SCALES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
-PLACES = 40  # at most so many points in a batch
+PLACES = 40  # at most so many points in a batch,
+EXACT = 120  # and so many where values are exact, and none is worth a second measurement
 SHARE, LOOKS, TRIED = 50, 4, 200
 """One measurement of so many looks where none has been, at so many places for each knob, the best of so many tried."""
 
@@ -59,15 +60,17 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
     draws = project_onto_region(shape, z + np.clip(rng.standard_normal((DRAWS, z.size)) @ spread.T, -0.3, 0.3))
     Q = np.vstack([root @ each for each in (across, *[there.gradient_covariance(at)[0] for at in draws])])
     P = there.covariance
-    own, told = np.maximum(np.diag(P), 0.0), np.zeros((PLACES, len(candidates)))
+    own, told = np.maximum(np.diag(P), 0.0), np.zeros((max(PLACES, EXACT), len(candidates)))
     height = np.maximum(there.value - fit.value(z[None, :]), 0.0) / fit.scale
     noise = fit.noise(candidates)
     repeats = np.zeros(len(candidates), dtype=np.int64)
-    size = max(-(-n // PLACES), 1)
+    size = max(-(-n // (EXACT if _is_exact(fit) else PLACES)), 1)
     for k in range(-(-n // size)):
         m = min(size, n - k * size)
         variance = noise / m + JITTER + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
         gain = np.einsum("ij,ij->j", Q, Q) / (own + variance)
+        if _is_exact(fit):  # what was measured once is known
+            gain[repeats > 0] = 0.0
         best = int(np.argmax(gain))
         column = P[best] - told[:k, best] @ told[:k]  # the measurements before it have told a part
         deviation = np.sqrt(max(own[best], column[best]) + variance[best])  # they differ by rounding only
@@ -76,6 +79,11 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
         own = np.maximum(own - told[k] ** 2, 0.0)
         repeats[best] += m
     return merge(candidates, repeats)
+
+
+def _is_exact(fit: SmoothFit) -> bool:
+    """Tell whether the noise is below what the model can tell from none."""
+    return fit.sigma2 < JITTER
 
 
 def _unseen(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> Matrix:

@@ -40,17 +40,31 @@ from paraboloid.numerics.quadratic_model import features
 from paraboloid.numerics.single_knobs import knob_variances, range_curves
 from paraboloid.numerics.smooth import squared_distances
 
-__all__ = ["FEWEST", "GROWTHS", "LENGTHS", "SIZES", "SURE", "Contrasts", "Discrepancy", "LackOfFit", "lack_of_fit"]
+__all__ = [
+    "FEWEST",
+    "GROWTHS",
+    "LENGTHS",
+    "PRIOR",
+    "SIZES",
+    "SURE",
+    "TIP",
+    "Contrasts",
+    "Discrepancy",
+    "LackOfFit",
+    "lack_of_fit",
+]
 
 SURE = float(np.log(150.0))
 """Log Bayes factor from which on the response counts as not quadratic. With normal noise a false alarm is far rarer
 than in one run of 150; where the noise differs sevenfold over the range, this keeps it near one in fifty."""
 
+PRIOR = 0.15  # chance, beforehand, that a response is not quadratic; the larger, the more measurements ``eps=`` takes
 LENGTHS = (0.3, 0.6, 1.2)  # times √d
-GROWTHS = (0.0, 0.7)
 TIP = -1.5
 """Growth of a discrepancy that dies away from the minimiser: of what is curved there and straight farther away, as |x|
-and the logistic loss. The verdict looks for it; the bound does not count it, for hardly anything is measured there."""
+and the logistic loss."""
+
+GROWTHS = (0.0, 0.7, TIP)
 
 DECAYS = (0.3, 0.7)  # of curves of single knobs
 SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of the noise's
@@ -159,7 +173,7 @@ class Contrasts:
         >>> contrasts = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).contrasts
         >>> found = list(contrasts.discrepancies(np.zeros((3, 1))))
         >>> len(found), found[0].mean.shape
-        (32, (3,))
+        (44, (3,))
         """
         least = least if len(places) else np.inf
         for length in lengths:
@@ -246,8 +260,8 @@ class LackOfFit:
 
     Examples
     --------
-    >>> LackOfFit(log_bayes_factor=6.0, n_contrasts=30).is_sure, LackOfFit(2.0, 30).is_sure
-    (True, False)
+    >>> LackOfFit(log_bayes_factor=6.0, n_contrasts=30).is_sure, LackOfFit(2.0, 30).is_sure, LackOfFit(2.0, 30).is_open
+    (True, False, True)
     """
 
     log_bayes_factor: float
@@ -258,6 +272,11 @@ class LackOfFit:
     def is_sure(self) -> bool:
         """Whether the response is surely not quadratic."""
         return self.log_bayes_factor > SURE
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is more likely not quadratic than quadratic, or so little is known that nobody can tell."""
+        return self.n_contrasts < FEWEST or self.log_bayes_factor > math.log((1 - PRIOR) / PRIOR)
 
 
 def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFit:
@@ -295,7 +314,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFi
     contrasts = Contrasts(points, weights, Q, R, left, float(inside.sum()), freedom, fit.minimiser, shape)
     if n_contrasts < FEWEST or contrasts.square <= ROUNDING**2 * float(y @ y):
         return LackOfFit(0.0, n_contrasts, contrasts)  # or a quadratic fits all but exactly: what is left is rounding
-    looked_for = contrasts.discrepancies(np.zeros((0, points.shape[1])), growths=(*GROWTHS, TIP))
+    looked_for = contrasts.discrepancies(np.zeros((0, points.shape[1])))
     found = [one.log_bayes_factor for one in looked_for]
     likely = float(np.logaddexp.reduce(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
     return LackOfFit(likely, n_contrasts, contrasts)
@@ -331,7 +350,7 @@ def _smooth_root(contrasts: Contrasts, l2: float) -> tuple[Matrix, Rows]:
     return _low_rank(_bells(_between(contrasts), l2), RANK, NEGLIGIBLE)
 
 
-@functools.lru_cache(maxsize=len(LENGTHS) * (len(GROWTHS) + 1))
+@functools.lru_cache(maxsize=len(LENGTHS) * len(GROWTHS))
 def _seen(contrasts: Contrasts, l2: float, growth: float) -> _Seen:
     away = np.sum((contrasts.points - contrasts.centre) ** 2, axis=1)
     a = (1 + away / l2) ** growth
@@ -358,7 +377,7 @@ def _single_seen(contrasts: Contrasts, decay: float) -> _Seen:
     return _Seen.of(contrasts, curves * scale, pull, np.sqrt(np.median(contrasts.weights)))
 
 
-@functools.lru_cache(maxsize=len(SIZES) * (len(LENGTHS) * (len(GROWTHS) + 1) + len(DECAYS)))
+@functools.lru_cache(maxsize=len(SIZES) * (len(LENGTHS) * len(GROWTHS) + len(DECAYS)))
 def _told(contrasts: Contrasts, seen: _Seen, size: float) -> tuple[Matrix, Vector, float, float] | None:
     """Return the root of I + s UᵀU, what of u follows from U, the squares left, and the log Bayes factor.
 

@@ -3,7 +3,8 @@
 A quadratic over the whole range, unless the data say otherwise. Where the noise surely grows with the height above the
 minimum, the same in a window about the minimiser (`numerics.closing_in`), of a low quantile where the noise is a huge
 factor on one side (`numerics.low_values`); where the response surely is no quadratic,
-there or over the whole range, a smooth discrepancy on top of it (`numerics.smooth`). All is decided afresh each time.
+there or over the whole range, a smooth discrepancy on top of it (`numerics.smooth`), and where the values are exact, in
+ever smaller windows (`numerics.zooming`). All is decided afresh each time.
 """
 
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from paraboloid.numerics.smooth_fit import fit_smooth
 from paraboloid.numerics.tails import Limited, limit_tails
 from paraboloid.numerics.variance import weigh_by_variance
 from paraboloid.numerics.window import Window
+from paraboloid.numerics.zooming import is_exact, zoom_in
 
 __all__ = ["Model", "modelled"]
 
@@ -47,6 +49,8 @@ class Model:
         Share of the values below what was fitted, where the noise is a factor and that was not their mean.
     is_either
         Whether it may be the shape, and not the noise, for which a window was closed in on.
+    outer
+        The discrepancy over the whole domain, where values are exact and ``smooth`` is that of a window within.
 
     Examples
     --------
@@ -67,6 +71,7 @@ class Model:
     shape: Shape
     level: float | None = None
     is_either: bool = False
+    outer: SmoothFit | None = None
 
     @property
     def minimiser(self) -> Vector:
@@ -107,7 +112,11 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     if is_shape:
         discrepancy = fit_smooth(evidence, shape, fit.minimiser)
         if closed is None or not _is_nearer(closed, discrepancy):
-            return Model(fit, weighted, limited, lack, discrepancy, window, shape)
+            zoomed = zoom_in(evidence, discrepancy) if is_exact(evidence) else None
+            if zoomed is None:
+                return Model(fit, weighted, limited, lack, discrepancy, window, shape)
+            inner, near, narrow = zoomed
+            return Model(fit, near, limited, lack, narrow, inner, Shape.BALL, outer=discrepancy)
     if closed is None:
         return Model(fit, weighted, limited, lack, None, window, shape)
     fit, evidence, shape = closed.fit, closed.evidence, Shape.BALL
