@@ -1,5 +1,7 @@
 """Exact values: windows that shrink to the minimum."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -24,9 +26,11 @@ def uneven(x: Vector) -> float:
 
 
 @pytest.mark.parametrize(("fun", "budget", "within"), [(rosenbrock, 1000, 1e-9), (uneven, 400, 1e-5)])
-def test_a_deterministic_function_is_followed_to_many_digits(fun: object, budget: int, within: float) -> None:
+def test_a_deterministic_function_is_followed_to_many_digits(
+    fun: Callable[[Vector], float], budget: int, within: float
+) -> None:
     """The median of five. One model over the whole range stays at 1e-3 and 4e-3."""
-    left = [fun(minimize(fun, [(-1, 1)] * 2, budget=budget, rng=seed).x) for seed in range(5)]  # type: ignore[operator]
+    left = [fun(minimize(fun, [(-1, 1)] * 2, budget=budget, rng=seed).x) for seed in range(5)]
     assert np.median(left) < within
 
 

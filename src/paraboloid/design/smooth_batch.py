@@ -19,6 +19,7 @@ __all__ = ["next_smooth_batch"]
 SCALES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 PLACES = 40  # at most so many points in a batch,
 EXACT = 120  # and so many where values are exact, and none is worth a second measurement
+ROUNDING = 1e-10  # of the largest variance among the candidates
 SHARE, LOOKS, TRIED = 50, 4, 200
 """One measurement of so many looks where none has been, at so many places for each knob, the best of so many tried."""
 
@@ -64,13 +65,17 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
     height = np.maximum(there.value - fit.value(z[None, :]), 0.0) / fit.scale
     noise = fit.noise(candidates)
     repeats = np.zeros(len(candidates), dtype=np.int64)
+    rounding = ROUNDING * float(own.max())
     size = max(-(-n // (EXACT if _is_exact(fit) else PLACES)), 1)
     for k in range(-(-n // size)):
         m = min(size, n - k * size)
         variance = noise / m + JITTER + np.where(repeats > 0, 0.0, (fit.relative * height) ** 2)
         gain = np.einsum("ij,ij->j", Q, Q) / (own + variance)
-        if _is_exact(fit):  # what was measured once is known
-            gain[repeats > 0] = 0.0
+        if _is_exact(fit):  # what was measured once is known, and so is what the others tell but for rounding
+            gain[(repeats > 0) | (own < rounding)] = 0.0
+            if not gain.any():
+                repeats[np.argmax(repeats)] += n - int(repeats.sum())
+                break
         best = int(np.argmax(gain))
         column = P[best] - told[:k, best] @ told[:k]  # the measurements before it have told a part
         deviation = np.sqrt(max(own[best], column[best]) + variance[best])  # they differ by rounding only

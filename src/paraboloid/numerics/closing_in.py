@@ -271,8 +271,8 @@ def _finer(measured: Evidence, state: _State, height: float, shape: Shape, sampl
         level = _level(height**2 + heights**2, local, fit, window, slope)
         likelihood, slope = _likelihood(height**2 + heights**2, *_squares(local, fit), tails, level)
         apart = np.abs(local.means - features(local.points) @ fit.theta)
-        error = np.sqrt(slope * (height**2 + heights**2) / local.counts)
-        limit = np.minimum(1.0, FAR * error / np.maximum(apart, 1e-300))
+        near = FAR * np.sqrt(slope * (height**2 + heights**2) / local.counts)
+        limit = near / np.maximum(np.maximum(apart, near), 1e-300)
     return _State(window, local, fit, height, likelihood + share * float(steeper.sum()), slope, share * steeper)
 
 

@@ -21,7 +21,7 @@ from paraboloid.numerics.lack_of_fit import SURROUNDINGS
 from paraboloid.numerics.profile import Profile, fit_profile
 from paraboloid.numerics.quadratic_model import features, n_terms
 from paraboloid.numerics.region import minimise_on_region, project_onto_region
-from paraboloid.numerics.smooth import FLAT, SmoothFit, made_positive
+from paraboloid.numerics.smooth import FLAT, JITTER, SmoothFit, made_positive
 from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
 
 __all__ = ["fit_smooth"]
@@ -129,7 +129,7 @@ def _conditioned(
 ) -> SmoothFit:
     """Return the fit for these numbers."""
     means = likelihood.means
-    root: Matrix = linalg.cholesky(likelihood.covariance(numbers), lower=True, check_finite=False)
+    root = _root(likelihood.covariance(numbers))
     alpha: Vector = linalg.cho_solve((root, True), means.y, check_finite=False)
     noise, even, odd, length, growth, relative, *_ = numbers.tolist()
     curves = likelihood.variances(numbers)
@@ -154,6 +154,20 @@ def _conditioned(
         scale=scale,
         profile=profile,
     )
+
+
+def _root(covariance: Matrix) -> Matrix:
+    """Return the Cholesky factor, of a little more where exact values at many neighbours leave rounding to decide."""
+    more = JITTER
+    while True:
+        try:
+            root: Matrix = linalg.cholesky(covariance, lower=True, check_finite=False)
+            return root
+        except linalg.LinAlgError:
+            more *= 10
+            covariance.flat[:: len(covariance) + 1] += more
+            if not more < 1.0:
+                raise
 
 
 def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector, places: int) -> Vector:

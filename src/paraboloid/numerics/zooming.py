@@ -20,6 +20,7 @@ __all__ = ["is_exact", "zoom_in"]
 
 REPEATED = 3  # degrees of freedom of repeats that all agree
 ROUNDING = 1e-12  # of the values' spread, up to which two values agree
+DIGITS = 1e-13  # of the same, below which differences within a window are rounding
 NEAREST = 5  # times p measured places are in a window
 REACH = 1.5  # in window radii, up to which they are
 DEEPEST = 8  # windows within windows
@@ -38,9 +39,12 @@ def is_exact(evidence: Evidence) -> bool:
     True
     """
     repeats = int(np.sum(np.maximum(evidence.counts - 1, 0)))
-    measured = evidence.counts > 0
-    spread = float(np.ptp(evidence.means[measured])) if measured.any() else 0.0
-    return repeats >= REPEATED and float(evidence.scatter.sum()) <= repeats * (ROUNDING * spread) ** 2
+    return repeats >= REPEATED and float(evidence.scatter.sum()) <= repeats * (ROUNDING * _spread(evidence)) ** 2
+
+
+def _spread(evidence: Evidence) -> float:
+    measured = evidence.means[evidence.counts > 0]
+    return float(np.ptp(measured)) if measured.size else 0.0
 
 
 def zoom_in(evidence: Evidence, smooth: SmoothFit) -> tuple[Window, Evidence, SmoothFit] | None:
@@ -64,6 +68,8 @@ def zoom_in(evidence: Evidence, smooth: SmoothFit) -> tuple[Window, Evidence, Sm
         if not lower < SMALLER * height:
             break
         seen = _seen(evidence, window)
+        if not _spread(seen) > DIGITS * _spread(evidence):
+            break
         narrow = fit_smooth(seen, Shape.BALL, np.zeros(d))
         if float(np.linalg.norm(narrow.minimiser)) < INSIDE:
             found, outer, fit, height = (window, seen, narrow), window, narrow, lower
