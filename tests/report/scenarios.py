@@ -56,6 +56,12 @@ def growing(z: Any, noise: np.random.Generator, _: int) -> tuple[float, None]:
     return float(np.arange(1, z.size + 1) @ (z - 0.1) ** 2 * np.exp(0.3 * noise.standard_normal())), None
 
 
+def valley(z: Any, _: np.random.Generator, __: int) -> tuple[float, None]:
+    """A deterministic simulation of a curved valley, least at (½, ½)."""
+    u, v = 2 * z
+    return float(100 * (v - u**2) ** 2 + (1 - u) ** 2), None
+
+
 def _study(folder: Path, name: str) -> Path:
     path = folder / f"{name}.db"
     saddle: Response = lambda z, noise, _: (float(z[0] ** 2 - z[1] ** 2 + 0.02 * noise.standard_normal()), None)  # noqa: E731
@@ -75,6 +81,7 @@ def _study(folder: Path, name: str) -> Path:
         "constant": lambda: make_study(path, OVEN, lambda *_: (3.0, None), 20),
         "drift": lambda: make_study(path, OVEN, drifting, 80),
         "kinked": lambda: _kinked(path),
+        "valley": lambda: make_study(path, OVEN, valley, 160),
         "growing": lambda: make_study(path, REACTOR, growing, 200),
         "tiny": lambda: make_study(path, OVEN, bowl(scale=1e-12), 40),
         "huge": lambda: make_study(path, OVEN, bowl(scale=1e12), 40),
@@ -87,7 +94,7 @@ def _study(folder: Path, name: str) -> Path:
 
 NAMES = (
     *("oven", "failed", "saddle", "edge", "one", "thirty", "single", "few", "ball", "flat", "exact", "constant"),
-    *("drift", "kinked", "growing", "tiny", "huge", "offset", "running", "empty"),
+    *("drift", "kinked", "valley", "growing", "tiny", "huge", "offset", "running", "empty"),
 )
 
 

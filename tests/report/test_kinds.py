@@ -123,6 +123,14 @@ def test_noise_that_grows_with_the_height_is_explained_and_its_surroundings_are_
     assert settings[2].all("td")[1].text == "0.001 to 1"
 
 
+def test_a_deterministic_valley_is_shown_over_the_whole_range_and_has_no_noise_that_grows(studies: Path) -> None:
+    tree = check(page_of(studies, "valley"))
+    first, surface = section(tree, "first"), section(tree, "surface")
+    assert first is not None and surface is not None
+    assert "not a paraboloid over the whole range" in first.text and "grows with the height" not in tree.text
+    assert "The pictures show these surroundings" not in surface.text
+
+
 def test_a_running_study_says_that_it_goes_on_and_shows_every_state(studies: Path) -> None:
     tree = check(page_of(studies, "running"))
     table = section(tree, "all")

@@ -1,9 +1,9 @@
 """Truths that the data allow, drawn at random: what the recommended point would lose in each, and where its minimum is.
 
 Most are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
-of `numerics.lack_of_fit`, each as often as it is likely given the contrasts, if before any data one response in five
-was not quadratic (`PRIOR`). Where checks are few the data hardly speak against a discrepancy, and it counts; where
-they are many only those too small to be seen are left, and these move the minimum by little.
+of `numerics.lack_of_fit`, each as often as it is likely given the contrasts, if before any data 15 responses in a
+hundred were not quadratic (`PRIOR`). Where checks are few the data hardly speak against a discrepancy, and it counts;
+where they are many only those too small to be seen are left, and these move the minimum by little.
 
 A drawn truth that is not quadratic loses the larger of two: half gᵀH⁻¹g by its own gradient and Hessian at the point
 recommended, and the height of that point above a measured place, or one on the way to it.

@@ -26,6 +26,7 @@ from paraboloid.numerics.zooming import is_exact, zoom_in
 
 __all__ = ["Model", "modelled"]
 
+CERTAIN = 12  # repeats that agree: among as many, one in five of which is wild, one would show it
 DOUBT = 0.5  # standard deviations by which a place may seem to be worse
 
 
@@ -100,11 +101,12 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     fit, weighted, limited = _fitted(evidence, shape)
     if not smooth:
         return Model(fit, weighted, limited, None, None, window, shape)
+    is_certain = is_exact(evidence, CERTAIN)
     if limited.is_exact:
         evidence = limited.evidence
     lack = lack_of_fit(evidence, fit, shape)
     closed = None
-    if not limited.is_quadratic:  # else what looks like noise is rounding, which grows with the height
+    if not (limited.is_quadratic or is_certain):  # else what looks like noise that grows is rounding, or the shape
         closed = close_in(evidence, fit, shape)
         if closed is not None or not lack.is_sure:  # else what looks like a huge factor is the shape
             closed = close_in_low(evidence, limited, fit, shape, closed) or closed
@@ -115,8 +117,8 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
             zoomed = zoom_in(evidence, discrepancy) if is_exact(evidence) else None
             if zoomed is None:
                 return Model(fit, weighted, limited, lack, discrepancy, window, shape)
-            inner, near, narrow = zoomed
-            return Model(fit, near, limited, lack, narrow, inner, Shape.BALL, outer=discrepancy)
+            inner, narrow = zoomed
+            return Model(fit, weighted, limited, lack, narrow, inner, Shape.BALL, outer=discrepancy)
     if closed is None:
         return Model(fit, weighted, limited, lack, None, window, shape)
     fit, evidence, shape = closed.fit, closed.evidence, Shape.BALL

@@ -29,8 +29,8 @@ WIDER = 2  # times as many places where the minimiser is not well inside
 INSIDE = 0.5  # of the window's radius, where its minimiser must be
 
 
-def is_exact(evidence: Evidence) -> bool:
-    """Tell whether values that were measured more than once agree to the last digits, and there are some.
+def is_exact(evidence: Evidence, fewest: int = REPEATED) -> bool:
+    """Tell whether values that were measured more than once agree to the last digits, and there are so many repeats.
 
     >>> import numpy as np
     >>> from paraboloid.core import Measurements
@@ -39,7 +39,7 @@ def is_exact(evidence: Evidence) -> bool:
     True
     """
     repeats = int(np.sum(np.maximum(evidence.counts - 1, 0)))
-    return repeats >= REPEATED and float(evidence.scatter.sum()) <= repeats * (ROUNDING * _spread(evidence)) ** 2
+    return repeats >= fewest and float(evidence.scatter.sum()) <= repeats * (ROUNDING * _spread(evidence)) ** 2
 
 
 def _spread(evidence: Evidence) -> float:
@@ -47,8 +47,8 @@ def _spread(evidence: Evidence) -> float:
     return float(np.ptp(measured)) if measured.size else 0.0
 
 
-def zoom_in(evidence: Evidence, smooth: SmoothFit) -> tuple[Window, Evidence, SmoothFit] | None:
-    """Return the smallest window that tells where the minimum is, what is seen there and its fit, or None.
+def zoom_in(evidence: Evidence, smooth: SmoothFit) -> tuple[Window, SmoothFit] | None:
+    """Return the smallest window that tells where the minimum is, and the fit to what is seen there, or None.
 
     ``smooth`` is the fit over the whole range.
 
@@ -56,12 +56,12 @@ def zoom_in(evidence: Evidence, smooth: SmoothFit) -> tuple[Window, Evidence, Sm
     >>> from paraboloid.core import Measurements
     >>> z = np.linspace(-1, 1, 60)[:, None]
     >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(np.exp(3 * z) - 3 * z))
-    >>> window, _, fit = zoom_in(evidence, fit_smooth(evidence, Shape.BOX, np.array([-0.4])))
+    >>> window, fit = zoom_in(evidence, fit_smooth(evidence, Shape.BOX, np.array([-0.4])))
     >>> bool(window.spread[0, 0] < 0.2), bool(abs(window.from_local(fit.minimiser[None, :])[0, 0]) < 1e-4)
     (True, True)
     """
     d = evidence.dimension
-    found: tuple[Window, Evidence, SmoothFit] | None = None
+    found: tuple[Window, SmoothFit] | None = None
     outer, fit, height, nearest = Window(np.zeros(d), np.eye(d)), smooth, np.inf, NEAREST * n_terms(d)
     for _ in range(DEEPEST):
         window, lower = _window_about(evidence, outer, fit, nearest)
@@ -72,7 +72,7 @@ def zoom_in(evidence: Evidence, smooth: SmoothFit) -> tuple[Window, Evidence, Sm
             break
         narrow = fit_smooth(seen, Shape.BALL, np.zeros(d))
         if float(np.linalg.norm(narrow.minimiser)) < INSIDE:
-            found, outer, fit, height = (window, seen, narrow), window, narrow, lower
+            found, outer, fit, height = (window, narrow), window, narrow, lower
         else:
             nearest *= WIDER  # the model over more of the range places its minimum less well than these lie
     return found

@@ -207,6 +207,8 @@ def surface_of(subject: Subject) -> Surface | None:
     looked = certificate is not None and certificate.lack_of_fit is not None
     model = modelled(subject.evidence, subject.domain.shape, smooth=looked)
     fit, evidence, window, smooth = model.fit, model.evidence, model.window, model.smooth
+    if model.outer is not None:  # the window is one of many in one another, and shows next to nothing of the range
+        window, smooth = Window(np.zeros(z.size), np.eye(z.size)), model.outer
     if model.is_plain:
         fit = fit_saddle(evidence, subject.domain.shape) or fit
     spread = robust_covariance(fit, evidence)
