@@ -213,6 +213,8 @@ def surface_of(subject: Subject) -> Surface | None:
         fit = fit_saddle(evidence, subject.domain.shape) or fit
     spread = robust_covariance(fit, evidence)
     local = fit if smooth is None else _expanded(smooth, fit, window.to_local(z[None, :])[0])
+    if model.outer is not None and model.smooth is not None:  # what is left over the whole range is no noise
+        local = replace(local, sigma2=model.smooth.scale**2 * model.smooth.sigma2)
     whole = local if window.is_everything else replace(window.pulled_back(local), minimiser=z)
     return Surface(whole, local, window, evidence, spread, z, subject.sign, subject.domain.shape, known, smooth)
 
