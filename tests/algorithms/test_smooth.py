@@ -9,9 +9,9 @@ from scipy.optimize import OptimizeResult
 from scipy.stats import poisson
 
 from paraboloid import Ball, Box, minimize
-from paraboloid.algorithms import adaptive
-from paraboloid.core import Domain, Matrix, Procedure, Vector
-from paraboloid.numerics.lack_of_fit import SURE
+from paraboloid.algorithms import adaptive, conclude
+from paraboloid.core import Domain, Evidence, Matrix, Measurements, Procedure, Vector
+from paraboloid.numerics.lack_of_fit import PRIOR, SURE
 
 Truth = Callable[[Matrix], Vector]
 
@@ -159,3 +159,19 @@ def test_of_two_basins_the_lower_one_is_found_where_there_are_measurements_to_sp
 def test_a_million_repeats_are_not_denied_by_the_misfit_of_a_quadratic(seed: int) -> None:
     """The misfit of Rosenbrock's valley passed for noise that grows with the height: a window beyond the square."""
     assert long_search(rosenbrock, 10**7, seed, sigma=10.0) < 0.5
+
+
+def test_no_bound_where_the_values_speak_more_against_a_paraboloid_than_for_it() -> None:
+    """A slight third power: of thirty draws some are sure, some open and some pass for a quadratic."""
+    z, likelier = np.linspace(-1, 1, 41)[:, None], float(np.log((1 - PRIOR) / PRIOR))
+    kinds = set()
+    for seed in range(30):
+        y = (z - 0.3) ** 2 + 0.2 * z**3 + 0.05 * np.random.default_rng(seed).standard_normal(z.shape)
+        evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+        said = conclude(evidence, Box([(-1.0, 1.0)])).certificate
+        assert said is not None and said.lack_of_fit is not None
+        kind = "passes" if said.lack_of_fit <= likelier else "open" if said.lack_of_fit <= SURE else "sure"
+        kinds.add(kind)
+        assert np.isfinite(said.regret_bound) == (kind == "passes")
+        assert any("leave it open whether" in caveat for caveat in said.caveats) == (kind == "open")
+    assert kinds == {"passes", "open", "sure"}

