@@ -8,6 +8,8 @@ import numpy as np
 from paraboloid import Box, Knob, Measurements, Study
 from paraboloid.store import EventLog
 from paraboloid.study import Trial
+from paraboloid.study.sheet_reading import Sheet, read_sheet
+from paraboloid.study.sheet_writing import sheet_rows, write_table
 
 BOX = Box([Knob("temperature", 150, 210, "°C"), Knob("time", 20, 60, "min")])
 BEST = {"temperature": 180.0, "time": 35.0}
@@ -43,3 +45,13 @@ def kinds(path: Path) -> list[str]:
 def same_answer(first: Any, second: Any) -> bool:
     """Tell whether two answers agree to the last bit."""
     return bool(np.array_equal(first.x, second.x)) and first.regret_bound == second.regret_bound
+
+
+def filled(folder: Path, study: Study, changes: dict[int, dict[str, str]], *, decimal_comma: bool = False) -> Sheet:
+    """Write a sheet of three trials, change cells by row and header, and read it."""
+    rows = [list(row) for row in sheet_rows(study, study.ask(3), decimal_comma=decimal_comma)]
+    for number, cells in changes.items():
+        for header, text in cells.items():
+            rows[number][rows[0].index(header)] = text
+    write_table(folder / "sheet.csv", rows, separator=";" if decimal_comma else ",")
+    return read_sheet(folder / "sheet.csv", study)
