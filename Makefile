@@ -53,6 +53,7 @@ reproduce: $(VENV)/.package ## one experiment per theorem of the paper (SIZE=qui
 
 comparison: $(VENV)/.package ## measure the README's table and draw its picture (minutes)
 	$(BIN)/python benchmarks/comparison.py
+	$(BIN)/python benchmarks/measured.py
 
 # The rivals have an environment of their own: some ask for older packages than the tests do.
 BENCH := .venv-bench

@@ -13,13 +13,15 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from contest.provenance import made_by
 from regret import Cell, Instance, random_design
 
-from paraboloid import Ball, __version__, algorithms, numerics, run, theory
+from paraboloid import Ball, algorithms, numerics, run, theory
 from paraboloid.core import Procedure
 
 METHODS = {
@@ -29,6 +31,7 @@ METHODS = {
     "universal, clipped around a robust centre": "#009E73",
     "universal, as printed in the paper": "#D55E00",
 }
+Row = dict[str, Any]
 BUDGETS = (30, 100, 1000, 10_000, 100_000, 1_000_000)
 CELL = Cell("ball", 2, 10.0, 0.3, 0)
 
@@ -66,9 +69,11 @@ def limits(seeds: list[int]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def measure_all(n_seeds: int, first_seed: int) -> list[dict[str, float | str]]:
-    """Return a row for each method and budget."""
-    rows: list[dict[str, float | str]] = []
+def measure_all(n_seeds: int, first_seed: int) -> list[Row]:
+    """Return a row for each method and budget, and with each the instance limit and the version that was measured."""
+    rows: list[Row] = []
+    low, high = limits(list(range(first_seed, first_seed + n_seeds)))
+    version = {"limit_low": low, "limit_high": high, **made_by()}
     with run.process_pool() as pool, run.progress_bar("comparison", len(METHODS) * len(BUDGETS)) as advance:
         for method in METHODS:
             for T in BUDGETS:
@@ -84,12 +89,13 @@ def measure_all(n_seeds: int, first_seed: int) -> list[dict[str, float | str]]:
                     advance(1)
                     continue
                 error = float(values.std(ddof=1) / n**0.5)
-                rows.append({"method": method, "T": T, "seeds": n, "mean": float(values.mean()), "error": error})
+                mean = float(values.mean())
+                rows.append({"method": method, "T": T, "seeds": n, "mean": mean, "error": error, **version})
                 advance(1)
     return rows
 
 
-def table(rows: list[dict[str, float | str]], low: float, high: float) -> str:
+def table(rows: list[Row]) -> str:
     """Return the rows as a Markdown table, methods down, budgets across."""
     lines = ["| method | " + " | ".join(f"T = {T:,}" for T in BUDGETS) + " |", "|---" * (1 + len(BUDGETS)) + "|"]
     for method in METHODS:
@@ -98,19 +104,25 @@ def table(rows: list[dict[str, float | str]], low: float, high: float) -> str:
             row = next((row for row in rows if row["method"] == method and row["T"] == T), None)
             cells.append("" if row is None else f"{row['mean']:.3g} ± {row['error']:.2g}")
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
-    lines.append(f"| *instance limit V\\**: the best design without the Hessian | {low:.3g} to {high:.3g} |")
+    low, high = (f"{rows[0][name]:.3g}" for name in ("limit_low", "limit_high"))
+    limit = low if low == high else f"{low} to {high}"
+    lines.append(
+        f"| *instance limit V\\**: the best design without the Hessian | {limit} |" + "  |" * (len(BUDGETS) - 1)
+    )
     return "\n".join(lines)
 
 
-def draw(rows: list[dict[str, float | str]], low: float, path: Path) -> None:
+def draw(rows: list[Row], path: Path) -> None:
     """Write the picture."""
     mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "paraboloid"})
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     for method, colour in METHODS.items():
         mine = [row for row in rows if row["method"] == method]
         T, mean = [row["T"] for row in mine], [row["mean"] for row in mine]
-        axes.errorbar(T, mean, yerr=[2 * float(row["error"]) for row in mine], color=colour, marker="o", label=method)
-    axes.axhline(low, color="black", linestyle="--", label="instance limit: the best design without the Hessian")
+        axes.errorbar(T, mean, yerr=[2 * row["error"] for row in mine], color=colour, marker="o", label=method)
+    axes.axhline(
+        rows[0]["limit_low"], color="black", linestyle="--", label="instance limit: the best design without the Hessian"
+    )
     axes.axhline(1, color="black", linestyle=":", label="limit of Theorem 1: the best possible with it")
     axes.set(xscale="log", yscale="log", xlabel="measurements T", ylabel="mean regret x T, limit of Theorem 1 = 1")
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)
@@ -122,16 +134,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=200, help="runs per cell (default 200)")
     parser.add_argument("--first-seed", type=int, default=20_000)
-    parser.add_argument("--output", type=Path, default=Path("docs/figures/comparison.png"))
+    parser.add_argument("--picture", type=Path, default=Path("docs/figures/comparison.png"))
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results/comparison.jsonl"))
     arguments = parser.parse_args()
-    seeds = list(range(arguments.first_seed, arguments.first_seed + arguments.seeds))
-    low, high = limits(seeds)
     rows = measure_all(arguments.seeds, arguments.first_seed)
-    print(table(rows, low, high))
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    draw(rows, low, arguments.output)
-    record = {"version": __version__, "limits": [low, high], "rows": rows}
-    arguments.output.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(table(rows))
+    draw(rows, arguments.picture)
+    arguments.output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

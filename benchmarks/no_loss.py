@@ -14,10 +14,14 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import itertools
+import json
 from concurrent.futures import as_completed
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from contest.provenance import made_by
 from regret import Cell, Instance, domain_of
 
 from paraboloid import instance_limit, run
@@ -27,6 +31,7 @@ from paraboloid.numerics import n_terms
 
 CONDITIONS, DISTANCES = (1.0, 10.0, 100.0, 1000.0), (0.0, 0.3, 0.6, 0.9)
 NOISES = ("gaussian", "t(3)", "unequal")
+Row = dict[str, Any]
 AT_ONCE = 10  # runs that a process makes before it reports
 
 
@@ -75,23 +80,34 @@ def interval(count: int, n: int) -> tuple[float, float]:
     return 100 * max(0.0, middle - half) / (1 + z * z / n), 100 * (middle + half) / (1 + z * z / n)
 
 
-def report(pairs: dict[tuple[int, str, int, str], list[Pair]]) -> None:
-    """Print both tables."""
-    print("\n| d | T | runs | ratio of mean regrets | ratio of expected regrets |\n|---|---|---|---|---|")
+def row_of(cell: tuple[int, str, int, str], pairs: list[Pair]) -> Row:
+    """Return all runs of one d, T and noise: regret and expected regret with the look and without, and false alarms."""
+    d, budget, T, noise = cell
+    numbers = [[float(f"{value:.5g}") for value in (*pair.regret, *pair.expected)] for pair in pairs]
+    alarms = sum(pair.is_false_alarm for pair in pairs)
+    return {"d": d, "budget": budget, "T": T, "noise": noise, "false_alarms": alarms, "runs": numbers}
+
+
+def report(rows: list[Row]) -> str:
+    """Return both tables in Markdown."""
+    lines = ["| d | T | runs | ratio of mean regrets | ratio of expected regrets |", "|---|---|---|---|---|"]
     everything = []
-    for (d, name, _, noise), found in sorted(pairs.items()):
-        if noise == "gaussian":
-            rows = np.array([(*pair.regret, *pair.expected) for pair in found])
-            everything.append(rows)
-            print(f"| {d} | {name} | {len(rows)} | {_ratios(rows)} |")
-    rows = np.vstack(everything)
-    print(f"| all | all | {len(rows)} | {_ratios(rows)} |")
-    print("\n| noise | runs | 'not quadratic', per cent (95 % interval) |\n|---|---|---|")
+    for row in sorted(rows, key=lambda row: (row["d"], row["T"])):
+        if row["noise"] == "gaussian":
+            runs = np.array(row["runs"])
+            everything.append(runs)
+            lines.append(f"| {row['d']} | {row['budget']} | {len(runs)} | {_ratios(runs)} |")
+    if everything:
+        runs = np.vstack(everything)
+        lines.append(f"| all | all | {len(runs)} | {_ratios(runs)} |")
+    lines += ["", "| noise | runs | 'not quadratic', per cent (95 % interval) |", "|---|---|---|"]
     for noise in NOISES:
-        alarms = [pair.is_false_alarm for key, found in pairs.items() if key[3] == noise for pair in found]
-        if alarms:
-            low, high = interval(sum(alarms), len(alarms))
-            print(f"| {noise} | {len(alarms)} | {100 * np.mean(alarms):.2f} ({low:.2f} to {high:.2f}) |")
+        mine = [row for row in rows if row["noise"] == noise]
+        if mine:
+            n, alarms = sum(len(row["runs"]) for row in mine), sum(row["false_alarms"] for row in mine)
+            low, high = interval(alarms, n)
+            lines.append(f"| {noise} | {n} | {100 * alarms / n:.2f} ({low:.2f} to {high:.2f}) |")
+    return "\n".join(lines)
 
 
 def _ratios(rows: Vector) -> str:
@@ -106,6 +122,7 @@ def main() -> None:
     parser.add_argument("--noises", nargs="+", default=list(NOISES), choices=NOISES)
     parser.add_argument("--seeds", type=int, default=640, help="runs for each d, T and noise (default 640)")
     parser.add_argument("--first-seed", type=int, default=80_000, help="scored seeds start here; tune on others")
+    parser.add_argument("--output", type=Path, help="write the runs here, a line for each d, T and noise")
     given = parser.parse_args()
     cells = []
     for d, name, noise in itertools.product(given.dimensions, given.budgets, given.noises):
@@ -122,7 +139,11 @@ def main() -> None:
         for future in as_completed(futures):
             pairs[futures[future]] += future.result()
             advance(AT_ONCE)
-    report(pairs)
+    rows = [row_of(cell, found) for cell, found in pairs.items()]
+    print(report(rows))
+    if given.output:
+        version = made_by()
+        given.output.write_text("".join(json.dumps(row | version) + "\n" for row in rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from contest.provenance import made_by
 from regret import NOISES, Cell, Instance, domain_of, run_cell, search
 
 from paraboloid import instance_limit, problems, run
@@ -158,7 +159,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, help="processes (default: one for each core)")
     parser.add_argument("--output", help="append JSON lines here")
     arguments = parser.parse_args()
-    measure, cells = TABLES[arguments.table]
+    (measure, cells), version = TABLES[arguments.table], made_by()
     todo = list(cells())
     seeds = list(range(arguments.first_seed, arguments.first_seed + arguments.seeds))
     with run.process_pool(arguments.workers) as pool, run.progress_bar(arguments.table, len(todo)) as advance:
@@ -173,7 +174,7 @@ def main() -> None:
             print("| " + " | ".join(cells_of_row) + " |", flush=True)
             if arguments.output:
                 with open(arguments.output, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(row | {"rho": cell.rho}) + "\n")
+                    file.write(json.dumps(row | {"rho": cell.rho} | version) + "\n")
             advance(1)
 
 

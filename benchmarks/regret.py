@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from contest.provenance import made_by
 
 from paraboloid import Ball, Box, Estimate, Experiment, Result, Status, instance_limit, problems, run, theory
 from paraboloid.algorithms import adaptive
@@ -221,7 +222,7 @@ def main() -> None:
     arguments = parser.parse_args()
     cells = TABLES[arguments.table](arguments.dimensions)
     seeds = list(range(arguments.first_seed, arguments.first_seed + arguments.seeds))
-    done = _already(arguments.output)
+    done, version = _already(arguments.output), made_by()
     names = [
         "region",
         "d",
@@ -243,7 +244,7 @@ def main() -> None:
             _print_row(cell, found)
             if arguments.output:
                 with open(arguments.output, "a", encoding="utf-8") as file:
-                    file.write(json.dumps({"cell": asdict(cell), "seeds": len(seeds), **found}) + "\n")
+                    file.write(json.dumps({"cell": asdict(cell), "seeds": len(seeds), **found, **version}) + "\n")
             advance(1)
 
 

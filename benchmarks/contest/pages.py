@@ -17,7 +17,7 @@ def headline(of: Standings) -> str:
             tables.headline(of),
             "",
             tables.margin_summary(of),
-            _others_summary(of),
+            others_summary(of),
             f"Cells in which a rival is better beyond the interval: {len(lost)} of {_n_cells(of)} (where-we-lose.md).",
         ]
     )
@@ -27,7 +27,7 @@ def _n_cells(of: Standings) -> int:
     return len(of.quadratic_cells) + len(of.other_cells)
 
 
-def _others_summary(of: Standings) -> str:
+def others_summary(of: Standings) -> str:
     """Return how ours stands on the third-party problems, in one sentence."""
     relative, n = of.relative(of.other_cells), len(of.other_cells)
     if OURS not in relative:
@@ -35,11 +35,13 @@ def _others_summary(of: Standings) -> str:
     against = {name: of.against(name, of.other_cells) for name in relative if name != OURS}
     better = sum(ratio > 1 for ratio in against.values())
     ahead = ", ".join(f"{name} ({ratio:.2g})" for name, ratio in sorted(against.items()) if ratio <= 1)
+    nearest, times = min(against.items(), key=lambda pair: pair[1], default=("nobody", 1.0))
     worst = sum(ratio > 3 for ratio in relative[OURS])
     return (
         f"Third-party problems, {n} cells: over the cells that both ran in, our geometric mean of the median regret is "
-        f"lower than that of {better} of {len(against)} rivals{f', not than that of {ahead}' if ahead else ''}; it is "
-        f"more than 3 times that of the best solver of the cell in {worst} cells."
+        f"lower than that of {better} of {len(against)} rivals{f', not than that of {ahead}' if ahead else ''} "
+        f"(the nearest, {nearest}, has {times:.2g} times ours); it is more than 3 times that "
+        f"of the best solver of the cell in {worst} cells."
     )
 
 
@@ -70,7 +72,7 @@ def benchmarks_page(of: Standings, files: list[str]) -> str:
         "benchmarks.md",
         made_from=_made_from(of, files),
         margin_summary=tables.margin_summary(of),
-        others_summary=_others_summary(of),
+        others_summary=others_summary(of),
         headline=tables.headline(of),
         margins=tables.margins(of),
         by_budget=tables.by_budget(of),

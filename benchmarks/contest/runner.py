@@ -1,10 +1,7 @@
 """Runs of a contest, one line of JSON each, appended as it ends: an interrupted contest goes on where it was."""
 
 import gzip
-import hashlib
 import json
-import os
-import subprocess
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -16,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-import paraboloid
 from contest.memory import PeakMemory
 from contest.problem import Problem
 from contest.problems import kind_of, named_problem
+from contest.provenance import made_by
 from contest.solvers import fits, load_package, named_solver, slow_above, version_of
 from contest.solvers.adapter import Meter
-from paraboloid import run, theory
+from paraboloid import Ball, Box, run, theory
 from paraboloid.numerics import n_terms
 
 Row = dict[str, Any]
@@ -83,7 +80,7 @@ def limits_of(problem: Problem) -> dict[str, float]:
     """Return what no method beats on a quadratic with unit noise: bounds of V* and, on the ball, Theorem 1's limit."""
     if problem.hessian is None or problem.minimiser is None:
         return {}
-    domain = paraboloid.Ball(np.zeros(problem.d)) if problem.is_ball else paraboloid.Box(problem.bounds)
+    domain = Ball(np.zeros(problem.d)) if problem.is_ball else Box(problem.bounds)
     low, high = theory.instance_limit_bounds(problem.hessian, problem.minimiser, domain)
     found = {"v_low": low, "v_high": high}
     if problem.is_ball:
@@ -129,7 +126,7 @@ def run_tasks(tasks: list[Task], path: Path, *, processes: int, again: bool = Fa
         for row in read_rows(path)
         if not (again and "error" in row)
     }
-    todo, made_by = [task for task in tasks if task not in done], {"commit": _commit(), "source": source_of_ours()}
+    todo, version = [task for task in tasks if task not in done], made_by()
     _end_last_line(path)
     with (
         run.process_pool(processes) as pool,
@@ -139,7 +136,7 @@ def run_tasks(tasks: list[Task], path: Path, *, processes: int, again: bool = Fa
         waiting = {pool.submit(solve_once, task) for task in todo}
         try:
             for future in as_completed(waiting):
-                file.write(json.dumps({**future.result(), **made_by}) + "\n")
+                file.write(json.dumps({**future.result(), **version}) + "\n")
                 file.flush()
                 advance(1)
         except KeyboardInterrupt:
@@ -156,17 +153,3 @@ def _end_last_line(path: Path) -> None:
         if whole != text:
             with path.open("r+b") as file:
                 file.truncate(len(whole))
-
-
-def source_of_ours() -> str:
-    """Return ten digits that stand for the text of the package that is measured, committed or not."""
-    folder, digest = Path(paraboloid.__file__).parent, hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(os.fsencode(path.relative_to(folder)) + path.read_bytes())
-    return digest.hexdigest()[:10]
-
-
-def _commit() -> str:
-    here = Path(__file__).parent
-    said = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True)
-    return said.stdout.strip() or "unknown"

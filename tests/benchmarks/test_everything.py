@@ -11,7 +11,8 @@ import pytest
 from contest import pages, reasons, tables, tuning
 from contest.memory import PeakMemory
 from contest.problems import BUILDERS, kind_of
-from contest.runner import Row, Task, is_fitting, is_too_slow, read_rows, source_of_ours
+from contest.provenance import source_of_ours
+from contest.runner import Row, Task, is_fitting, is_too_slow, read_rows
 from contest.sets import FIRST_SEED, SETS, tasks_of_set
 from contest.solvers import NAMES, TOLD
 from contest.standings import OURS, Standings, ratio_of_geometric_means, ratio_of_means
