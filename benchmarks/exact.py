@@ -11,11 +11,15 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # one core per run; set before numpy is loaded, inherited by the workers
 
 import argparse
+import json
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from contest.provenance import made_by
 
 from paraboloid import minimize, run
 from paraboloid.core import Vector
@@ -87,15 +91,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=7, help="runs per cell (default 7)")
     parser.add_argument("--first-seed", type=int, default=50_000, help="tuning used 0 to 5")
     parser.add_argument("--budgets", type=int, nargs="+", default=[200, 1000], help="measurements")
+    parser.add_argument("--output", type=Path, help="write JSON lines here")
     chosen = parser.parse_args()
+    rows: list[dict[str, Any]] = []
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
     print("| function | d | T | ours, median | worst | Py-BOBYQA |\n|---|---|---|---|---|---|")
     with run.process_pool(None) as pool:
         for fun, d in CELLS:
             for T in chosen.budgets:
                 left = list(pool.map(partial(ours, fun, d, T), seeds))
-                words = f"{np.median(left):.2g} | {max(left):.2g} | {theirs(fun, d, T):.2g}"
+                rows.append({"function": fun.__name__, "d": d, "T": T, "ours": left, "theirs": theirs(fun, d, T)})
+                words = f"{np.median(left):.2g} | {max(left):.2g} | {rows[-1]['theirs']:.2g}"
                 print(f"| {fun.__name__} | {d} | {T} | {words} |", flush=True)
+    if chosen.output:
+        version = made_by()
+        chosen.output.write_text("".join(json.dumps(row | version) + "\n" for row in rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

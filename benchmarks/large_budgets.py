@@ -10,10 +10,13 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from contest.provenance import made_by
 
 from paraboloid import minimize
 from paraboloid.core import Matrix, Vector
@@ -66,15 +69,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=8, help="runs of each cell")
     parser.add_argument("--first-seed", type=int, default=50_000)
     parser.add_argument("--powers", type=int, nargs="+", default=[3, 4, 5, 6, 7], help="T = 10 to these powers")
+    parser.add_argument("--output", type=Path, help="write JSON lines here")
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
-    print(f"mean regret (the worst) of {options.seeds} runs\n")
-    print("| shape, σ | " + " | ".join(f"T = 10^{power}" for power in options.powers) + " |")
-    print("|---" * (len(options.powers) + 1) + "|")
+    rows, version = [], made_by()
     for shape in SHAPES:
-        cells = [regrets(shape, 10**power, seeds) for power in options.powers]
-        texts = [f"{found.mean():.1e} ({found.max():.1e})" for found in cells]
-        print(f"| {shape.name}, {shape.sigma:g} | " + " | ".join(texts) + " |", flush=True)
+        for power in options.powers:
+            found = regrets(shape, 10**power, seeds)
+            rows.append(
+                {"shape": shape.name, "sigma": shape.sigma, "T": 10**power, "regrets": found.tolist(), **version}
+            )
+            print(f"{shape.name}, T = 10^{power}: mean {found.mean():.1e}, worst {found.max():.1e}", flush=True)
+    if options.output:
+        options.output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

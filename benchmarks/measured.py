@@ -207,6 +207,33 @@ def _standing(cells: analysis.Cells) -> str:
     return f"Ours is {'; '.join(said)}. More than twice the best of the four others: {lost}."
 
 
+def exact(rows: list[Row]) -> str:
+    """Return what is left of the regret where there is no noise, at every budget, beside Py-BOBYQA's."""
+    groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row["function"], row["d"]].append(row)
+    budgets = sorted({row["T"] for row in rows})
+    lines = []
+    for (name, d), found in groups.items():
+        of = {row["T"]: row for row in found}
+        ours = [f"{np.median(of[T]['ours']):.1g} ({max(of[T]['ours']):.1g})" for T in budgets]
+        lines.append([name, d, *ours, ", ".join(f"{of[T]['theirs']:.1g}" for T in budgets)])
+    return table(["function", "d", *[f"T = {T}: median (worst)" for T in budgets], "Py-BOBYQA"], lines)
+
+
+def large(rows: list[Row]) -> str:
+    """Return mean and worst regret of every shape at large budgets."""
+    groups: dict[str, dict[int, Row]] = defaultdict(dict)
+    for row in rows:
+        groups[f"{row['shape']}, {row['sigma']:g}"][row["T"]] = row
+    budgets = sorted({row["T"] for row in rows})
+    lines = [
+        [name, *[f"{np.mean(of[T]['regrets']):.1e} ({max(of[T]['regrets']):.1e})" for T in budgets]]
+        for name, of in groups.items()
+    ]
+    return table(["shape, σ", *[f"T = {T:,}" for T in budgets]], lines)
+
+
 def bench(rows: list[Row]) -> str:
     """Return in two sentences how ours stands beside all other solvers."""
     of = Standings(rows)
@@ -221,6 +248,8 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "tails": tails,
     "no_loss": report,
     "smooth": smooth,
+    "exact": exact,
+    "large": large,
     "comparison": comparison.table,
     "bench": bench,
 }
