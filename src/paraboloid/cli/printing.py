@@ -13,7 +13,16 @@ from scipy.optimize import OptimizeResult
 
 from paraboloid.core import Box, Domain
 
-__all__ = ["as_plain", "duration", "number", "print_json", "print_recommendation", "print_table", "recommendation"]
+__all__ = [
+    "as_plain",
+    "at_most",
+    "duration",
+    "number",
+    "print_json",
+    "print_recommendation",
+    "print_table",
+    "recommendation",
+]
 
 
 CERTIFIED = ("fun", "fun_se", "regret", "regret_bound", "confidence", "sigma")
@@ -59,6 +68,16 @@ def number(value: float | None, digits: int = 4) -> str:
     ('0.01235', 'none')
     """
     return "none" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
+
+
+def at_most(bound: float | None, confidence: float) -> str:
+    """Return what is said of a regret bound, also where there is none.
+
+    >>> at_most(0.0123456, 0.95), at_most(None, 0.95)
+    ('at most 0.01235 at 95%', 'no bound')
+    """
+    said = number(bound)
+    return "no bound" if said == "none" else f"at most {said} at {confidence:.0%}"
 
 
 def duration(seconds: float) -> str:
@@ -111,6 +130,7 @@ def print_recommendation(result: OptimizeResult, domain: Domain) -> None:
     print_table(table)
     if is_certified:
         click.echo(f"value there   {number(result.fun, 6)} ± {number(result.fun_se, 3)}")
-        click.echo(f"regret        {number(result.regret)} expected, at most {number(result.regret_bound)} at {share}")
+        bound = at_most(result.regret_bound, result.confidence)
+        click.echo(f"regret        {number(result.regret)} expected, {bound}")
     click.echo(f"measurements  {result.nfev}, of which {result.nfail} failed, in {result.rounds} rounds")
     click.echo(result.message)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
-from paraboloid.cli.printing import duration, number
+from paraboloid.cli.printing import at_most, duration, number
 from paraboloid.study import StudyStatus
 
 __all__ = ["Display", "line"]
@@ -37,7 +37,7 @@ def line(status: StudyStatus, seconds: float, n_new: int) -> str:
     if best is not None:
         setting = ", ".join(f"{name} = {number(value)}" for name, value in best["x"].items())
         parts.append(f"best {setting}")
-        parts.append(f"regret {number(best['regret'])}, at most {number(best['regret_bound'])}")
+        parts.append(f"regret {number(best['regret'])}, {at_most(best['regret_bound'], best['confidence'])}")
     left = _left(status, done)
     if left is not None:
         parts.append(f"{left} left" if status.eps is None else f"about {left} left")

@@ -8,7 +8,15 @@ import click
 from rich.table import Table
 
 from paraboloid.cli.exits import exits_with_its_code
-from paraboloid.cli.printing import duration, number, print_json, print_recommendation, print_table, recommendation
+from paraboloid.cli.printing import (
+    at_most,
+    duration,
+    number,
+    print_json,
+    print_recommendation,
+    print_table,
+    recommendation,
+)
 from paraboloid.cli.studies import read_study
 from paraboloid.core import UsageError
 from paraboloid.study import StudyStatus
@@ -67,7 +75,7 @@ def _print_status(status: StudyStatus) -> None:
         best = status.estimate
         table.add_row("best setting", ", ".join(f"{name} = {number(x, 6)}" for name, x in best["x"].items()))
         table.add_row("value there", f"{number(best['fun'], 6)} ± {number(best['fun_se'], 3)}")
-        bound = f"at most {number(best['regret_bound'])} at {best['confidence']:.0%}"
+        bound = at_most(best["regret_bound"], best["confidence"])
         wanted = "" if status.eps is None else f"; wanted {status.eps:g}"
         table.add_row("regret", f"{number(best['regret'])} expected, {bound}{wanted}")
     for trial in status.running[:20]:
