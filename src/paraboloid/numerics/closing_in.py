@@ -194,15 +194,17 @@ def _path(
 
     With single values the fits are those on the scale of `numerics.log_scale`.
     """
-    best, waited, step = state, 0, 0
+    begin, best, waited, step, falls = state, state, 0, 0, 0
     is_seen = True  # whether the data tell where the noise ceases to fall
     while waited < PATIENCE and step < STEPS and height > max(expected_regret(state.fit), FINEST * spread):
-        state = _finer(measured, state, height, Shape.BALL, sample)
+        before, state = state, _finer(measured, state, height, Shape.BALL, sample)
+        falls = falls + 1 if state.likelihood < before.likelihood else 0
         low = int(measured.counts[_heights(state.fit, state.evidence) <= NEAR * height].sum())
         is_seen = low > 2 * measured.dimension
         if is_seen or low == 0:  # a few would not tell, and the fit would follow them
             best, waited = (state, 0) if state.likelihood > best.likelihood + TIE else (best, waited + 1)
-        if not is_seen:
+        is_hopeless = falls > 1 and state.likelihood < best.likelihood - SURE < begin.likelihood
+        if not is_seen or is_hopeless:  # noise that grows would have been seen by now, and the finer the better
             break
         height, step = height / FINER, step + 1
     return best, best.height if is_seen and waited else 0.0

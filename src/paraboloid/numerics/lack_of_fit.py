@@ -175,13 +175,12 @@ class Contrasts:
         >>> len(found), found[0].mean.shape
         (44, (3,))
         """
-        least = least if len(places) else np.inf
         for length in lengths:
             l2 = length**2 * self.points.shape[1]
             there = functools.cache(functools.partial(_beside, self, places, l2))
             for growth in growths:
                 seen = _seen(self, l2, growth)
-                effect = functools.partial(self._effect, places, seen, l2, growth, there)
+                effect = functools.cache(functools.partial(self._effect, places, seen, l2, growth, there))
                 yield from self._of_each_size(seen, effect, sizes, least)
         if self.shape is Shape.BOX:
             yield from self._of_single_knobs(places, decays, sizes, least)
@@ -214,21 +213,29 @@ class Contrasts:
         self, seen: "_Seen", effect: Callable[[], tuple[Matrix, Matrix]], sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
         """Yield the likelihood of each size, and the effect of those that are likely enough."""
+        likely = _log_bayes_factors(self, seen)
         for size in sizes:
-            told = _told(self, seen, size)
-            if told is None:  # weights of too many orders of magnitude for this size: it says nothing
+            log_bayes_factor = likely[SIZES.index(size)]
+            if log_bayes_factor == -np.inf or log_bayes_factor < least:
                 n_places = len(effect()[0]) if least == -np.inf else 0
-                yield Discrepancy(-np.inf, np.zeros(n_places), np.zeros((n_places, 1)), self.freedom)
+                yield Discrepancy(log_bayes_factor, np.zeros(n_places), np.zeros((n_places, 1)), self.freedom)
                 continue
-            root, explained, rest, log_bayes_factor = told
-            if log_bayes_factor < least:
-                yield Discrepancy(log_bayes_factor, np.zeros(0), np.zeros((0, 1)), self.freedom)
-                continue
+            told = _told(self, seen, size, np.empty(seen.gram.shape))
+            assert told is not None  # else it would have been infinitely unlikely
+            root, explained, rest = told
             follows, unseen = effect()
             D = linalg.blas.dtrsm(np.sqrt(size), root, follows.T, lower=1).T
             sigma = np.sqrt(rest / max(self.freedom, 1.0))
             both = sigma * np.hstack([D, np.sqrt(size) * unseen])
             yield Discrepancy(log_bayes_factor, np.sqrt(size) * D @ explained, both, self.freedom)
+
+    def log_bayes_factors(self) -> list[float]:
+        """Return how likely every discrepancy of the set is against none, on the log scale."""
+        d = self.points.shape[1]
+        kinds = [_seen(self, length**2 * d, growth) for length in LENGTHS for growth in GROWTHS]
+        if self.shape is Shape.BOX:
+            kinds += [_single_seen(self, decay) for decay in DECAYS]
+        return [one for seen in kinds for one in _log_bayes_factors(self, seen)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -314,8 +321,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFi
     contrasts = Contrasts(points, weights, Q, R, left, float(inside.sum()), freedom, fit.minimiser, shape)
     if n_contrasts < FEWEST or contrasts.square <= ROUNDING**2 * float(y @ y):
         return LackOfFit(0.0, n_contrasts, contrasts)  # or a quadratic fits all but exactly: what is left is rounding
-    looked_for = contrasts.discrepancies(np.zeros((0, points.shape[1])))
-    found = [one.log_bayes_factor for one in looked_for]
+    found = contrasts.log_bayes_factors()
     likely = float(np.logaddexp.reduce(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
     return LackOfFit(likely, n_contrasts, contrasts)
 
@@ -377,23 +383,41 @@ def _single_seen(contrasts: Contrasts, decay: float) -> _Seen:
     return _Seen.of(contrasts, curves * scale, pull, np.sqrt(np.median(contrasts.weights)))
 
 
-@functools.lru_cache(maxsize=len(SIZES) * (len(LENGTHS) * len(GROWTHS) + len(DECAYS)))
-def _told(contrasts: Contrasts, seen: _Seen, size: float) -> tuple[Matrix, Vector, float, float] | None:
-    """Return the root of I + s UᵀU, what of u follows from U, the squares left, and the log Bayes factor.
+@functools.lru_cache(maxsize=len(LENGTHS) * len(GROWTHS) + len(DECAYS))
+def _log_bayes_factors(contrasts: Contrasts, seen: _Seen) -> tuple[float, ...]:
+    """Return the log Bayes factor of each of the SIZES: verdict and bound ask for the same ones.
 
-    It is the likelihood of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both: UᵀU and Uᵀu are enough, by
-    Woodbury's identity.
+    Only the numbers are kept. The roots of a few likely ones are made again where they are needed; to keep them all
+    would take as long as to make them, for memory costs most when it is new.
     """
-    uu, square = float(contrasts.left @ contrasts.left), contrasts.square
-    K = size * seen.gram
+    square, work = contrasts.square, np.empty(seen.gram.shape)
+    found = []
+    for size in SIZES:
+        told = _told(contrasts, seen, size, work)
+        if told is None:  # weights of too many orders of magnitude for this size: it says nothing
+            found.append(-np.inf)
+            continue
+        root, _, rest = told
+        change = contrasts.freedom / 2 * math.log(rest / square) if square > 0 else 0.0
+        found.append(-float(np.log(root.diagonal()).sum()) - change)
+    return tuple(found)
+
+
+def _told(contrasts: Contrasts, seen: _Seen, size: float, work: Matrix) -> tuple[Matrix, Vector, float] | None:
+    """Return the root of I + s UᵀU, what of u follows from U, and the squares left; the root is in ``work``.
+
+    The likelihood is that of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both: UᵀU and Uᵀu are enough,
+    by Woodbury's identity.
+    """
+    uu = float(contrasts.left @ contrasts.left)
+    K = np.multiply(seen.gram, size, out=work)
     K.flat[:: len(K) + 1] += 1.0
     root, failed = linalg.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         return None
     explained = linalg.blas.dtrsv(root, seen.Uu, lower=1)
     rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + contrasts.scatter
-    change = contrasts.freedom / 2 * math.log(rest / square) if square > 0 else 0.0
-    return root, explained, rest, float(-np.log(root.diagonal()).sum()) - change
+    return root, explained, rest
 
 
 def _beside(contrasts: Contrasts, places: Matrix, l2: float) -> tuple[Matrix, Matrix]:
