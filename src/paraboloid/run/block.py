@@ -113,7 +113,8 @@ class Tally:
         self._done: list[Measurements] = []
         self._long: list[tuple[int, int, float, float]] = []  # point, count, mean and scatter of many values at once
         self._template: tuple[int, Matrix] = -1, points  # settings that were built for a point, to be copied
-        self._singles: list[tuple[int, list[Any]]] = []  # point, and what its calls gave or raised, not yet read
+        self._singles: list[tuple[int, Counts, list[Any]]] = []  # what single calls gave or raised, not yet read,
+        # with the first of the points that they were for, and its repeats and those of the points after it
         self.reason = ""
         self.traceback = ""
 
@@ -125,8 +126,7 @@ class Tally:
             return
         call_all = _call_all(fun, keywords)
         for first, counts in cut(self._repeats, CHUNK):
-            for k, n in enumerate(counts.tolist(), start=first):
-                self._one_by_one(call_all, k, n)
+            self._one_by_one(call_all, first, counts)
             self._flush()
 
     def measure_singly(self, fun: Objective, generators: Iterator[np.random.Generator]) -> None:
@@ -136,13 +136,12 @@ class Tally:
             for x in settings:
                 keep(fun(x, rng=next(generators)))
 
-        for k, n in enumerate(self._repeats.tolist()):
-            self._one_by_one(call_all, k, n)
+        self._one_by_one(call_all, 0, self._repeats)
 
     def measure_once(self, fun: Objective, keywords: dict[str, Any]) -> Block:
         """Return the block of one single measurement: the same as by the long way, in a tenth of the time."""
-        self._one_by_one(_call_all(fun, keywords), 0, 1)
-        value, sem = self._read(self._singles[0][1][0], 0)
+        self._one_by_one(_call_all(fun, keywords), 0, self._repeats)
+        value, sem = self._read(self._singles[0][2][0], 0)
         is_good = value == value
         counts, values = np.array([int(is_good)]), np.array([value if is_good else 0.0])
         single = Measurements(
@@ -155,15 +154,15 @@ class Tally:
         )
         return Block(single, self.reason, self.traceback)
 
-    def _one_by_one(self, call_all: CallAll, k: int, n: int) -> None:
-        """Call the function n times at a point; what it gives is read later, all at once.
+    def _one_by_one(self, call_all: CallAll, first: int, counts: Counts) -> None:
+        """Call the function at a point and at those after it, so often at each; what it gives is read later, at once.
 
         The list keeps what came before an error or an interrupt.
         """
         answers: list[Any] = []
-        self._singles.append((k, answers))
-        settings = np.repeat(self._points[k : k + 1], n, axis=0)  # a call may change its own
-        while len(answers) < n:
+        self._singles.append((first, counts, answers))
+        settings = np.repeat(self._points[first : first + len(counts)], counts, axis=0)  # a call may change its own
+        while len(answers) < len(settings):
             try:
                 call_all(settings[len(answers) :], answers.append)
             except Exception as error:
@@ -260,30 +259,33 @@ class Tally:
 
     def _flush(self) -> None:
         singles, self._singles = self._singles, []
-        if self._took_plain(singles):
-            return
+        for first, counts, answers in singles:
+            if not self._took_plain(first, counts, answers):
+                self._take_apart(first, counts, answers)
+
+    def _took_plain(self, first: int, counts: Counts, answers: list[Any]) -> bool:
+        """Take plain numbers at many points, a few at each, all at once; False if they are not so plain."""
+        if counts.max() >= LONG or not set(map(type, answers)) <= {float, np.float64}:
+            return False
+        values = np.array(answers, dtype=np.float64)
+        if not np.isfinite(values).all():
+            return False
+        index = np.repeat(np.arange(first, first + len(counts)), counts)[: len(values)]  # fewer after an interrupt
+        self._add(index, values, np.zeros(len(values)))
+        return True
+
+    def _take_apart(self, first: int, counts: Counts, answers: list[Any]) -> None:
+        """Take answers of any kind, point by point."""
         few: list[tuple[Counts, Vector, Vector]] = []
-        for k, answers in singles:
-            values, sem = self._read_all(answers, k)
+        begin = 0
+        for k, n in enumerate(counts.tolist(), start=first):
+            values, sem = self._read_all(answers[begin : begin + n], k)
+            begin += n
             if sem.any() or not self._took_long(k, values, len(values)):
                 few.append((np.full(len(values), k), values, sem))
         if few:
             index, values, sem = (np.concatenate(column) for column in zip(*few, strict=True))
             self._add(index, values, sem)
-
-    def _took_plain(self, singles: list[tuple[int, list[Any]]]) -> bool:
-        """Take plain numbers at many points, a few at each, all at once; False if they are not so plain."""
-        lengths = [len(answers) for _, answers in singles]
-        if not lengths or max(lengths) >= LONG:
-            return False
-        together = [answer for _, answers in singles for answer in answers]
-        if not set(map(type, together)) <= {float, np.float64}:
-            return False
-        values = np.array(together, dtype=np.float64)
-        if not np.isfinite(values).all():
-            return False
-        self._add(np.repeat([k for k, _ in singles], lengths), values, np.zeros(len(values)))
-        return True
 
     def measurements(self) -> Measurements:
         """Return the summary of what was measured so far."""
@@ -327,10 +329,9 @@ def with_values(summary: Measurements, kept: list[tuple[Counts, Vector]]) -> Mea
     index = np.concatenate([nothing[0], *(where for where, _ in kept)])
     values = np.concatenate([nothing[1], *(part for _, part in kept)])
     order = np.argsort(index, kind="stable")
-    rows = np.split(values[order], np.cumsum(summary.counts)[:-1])
-    return Measurements(
-        summary.counts, summary.means, summary.scatter, tuple(rows), summary.failures, summary.precision
-    )
+    ordered, ends = values[order], np.cumsum(summary.counts).tolist()
+    rows = tuple(ordered[begin:end] for begin, end in zip([0, *ends], ends, strict=False))  # np.split takes far longer
+    return Measurements(summary.counts, summary.means, summary.scatter, rows, summary.failures, summary.precision)
 
 
 def merge(n_points: int, parts: list[tuple[Counts, Measurements]]) -> Measurements:
