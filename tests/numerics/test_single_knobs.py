@@ -5,7 +5,14 @@ import pytest
 
 from paraboloid.core import Evidence, Measurements, Shape
 from paraboloid.numerics import fit_smooth
-from paraboloid.numerics.single_knobs import knob_curves, knob_degrees, knob_slopes, knob_sums, knob_variances
+from paraboloid.numerics.single_knobs import (
+    knob_curves,
+    knob_degrees,
+    knob_polynomials,
+    knob_slopes,
+    knob_sums,
+    knob_variances,
+)
 
 STEP = 1e-5
 
@@ -13,11 +20,12 @@ STEP = 1e-5
 def test_slopes_and_bends_are_derivatives() -> None:
     z, centre = np.array([0.3, -0.6]), np.array([0.1, -0.4])
     coefficients = np.random.default_rng(0).standard_normal(30)
-    value, slope, bend = (each[0] for each in knob_sums(z[None, :], centre, coefficients))
+    sums = knob_polynomials(centre, coefficients)
+    value, slope, bend = (each[0] for each in knob_sums(z[None, :], centre, sums))
     assert value == pytest.approx(float(knob_curves(z[None, :], centre)[0] @ coefficients))
     assert slope == pytest.approx(knob_slopes(z, centre) @ coefficients)
     for k, e in enumerate(STEP * np.eye(2)):
-        values, slopes, _ = knob_sums(np.stack([z + e, z - e]), centre, coefficients)
+        values, slopes, _ = knob_sums(np.stack([z + e, z - e]), centre, sums)
         assert slope[k] == pytest.approx((values[0] - values[1]) / (2 * STEP), rel=1e-5)
         assert bend[k] == pytest.approx((slopes[0] - slopes[1])[k] / (2 * STEP), rel=1e-5)
 

@@ -80,8 +80,10 @@ def quadratic_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> Tru
     rng = np.random.default_rng(SEED)
     p = fit.theta.size
     freedom = max(fit.freedom, 1.0)
-    normal = rng.standard_normal((DRAWS, p - 1)) * np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))
-    drawn = fit.theta[1:, None] + _root(covariance[1:, 1:]) @ normal.T  # the constant does not matter
+    normal = rng.standard_normal((DRAWS, p - 1))
+    normal *= np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))  # in place: new memory costs most
+    drawn = _root(covariance[1:, 1:]) @ normal.T  # the constant does not matter
+    drawn += fit.theta[1:, None]
     H = vector_to_matrix(drawn[d:], d).transpose(2, 0, 1)
     losses, away = _local_losses(H, (gradient_map(z)[:, 1:] @ drawn).T, z, shape)
     return Truths(losses, z - away, np.full(DRAWS, 1 / DRAWS))

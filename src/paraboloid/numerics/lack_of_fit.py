@@ -77,7 +77,8 @@ SURROUNDINGS = 1.5  # largest unit coordinate of a point that is looked at
 RANK = 120  # of the discrepancy: enough for what is smooth, and the time does not grow with the cube of the points
 NEGLIGIBLE = 1e-4  # of the discrepancy's variance at a point
 UNSEEN = 1e-8  # the same at places that were not measured: differences between neighbours matter there
-FAR = 3.0  # standard errors beyond which a single residual is discounted
+FAR = 3.0  # standard errors beyond which a single residual is discounted,
+TURNS = 3  # in so many turns
 
 Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -309,11 +310,8 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFi
     inside = evidence.scatter[rows] * weights / counts
     factor = np.minimum((LOCAL + counts - 1) / (LOCAL + inside), 1.0)
     weights, inside = weights * factor, inside * factor
-    if n_contrasts >= FEWEST:
-        weights = _without_outliers(phi, evidence.means[rows], weights)
+    weights, (Q, R) = _without_outliers(phi, evidence.means[rows], weights, TURNS if n_contrasts >= FEWEST else 0)
     root = np.sqrt(weights)
-    factors = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)
-    Q, R = (np.asarray(factor, dtype=np.float64) for factor in factors)
     y = root * (evidence.means[rows] - evidence.means[rows].mean())
     left = y - Q @ (Q.T @ y)
     left -= Q @ (Q.T @ left)  # twice is enough: what is left is small where a quadratic fits well
@@ -326,20 +324,29 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFi
     return LackOfFit(likely, n_contrasts, contrasts)
 
 
-def _without_outliers(phi: Matrix, means: Vector, weights: Vector) -> Vector:
-    """Return the weights with those of single points far from the fit lowered until they are not far any more."""
+def _without_outliers(phi: Matrix, means: Vector, weights: Vector, turns: int) -> tuple[Vector, tuple[Matrix, Matrix]]:
+    """Return the weights with those of single points far from the fit lowered until they are not far any more.
+
+    And the QR factors of the features that are weighted so.
+    """
     lowered = weights
-    for _ in range(3):
+    for _ in range(turns):
         root = np.sqrt(lowered)
-        Q = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)[0]
+        factors = _weighted_factors(phi, root)
+        Q = factors[0]
         y = root * (means - means.mean())
-        left = np.maximum(1 - np.sum(Q**2, axis=1), 1e-9)
+        left = np.maximum(1 - np.einsum("ij,ij->i", Q, Q), 1e-9)
         residual = np.abs(y - Q @ (Q.T @ y)) / np.sqrt(left)
-        scale = float(np.median(residual)) / 0.6745
+        scale = _middle(residual) / 0.6745
         if not residual.max() > FAR * scale:
-            break  # the next turns would find the same
+            return lowered, factors  # the next turns would find the same
         lowered = lowered / np.maximum(residual / (FAR * scale), 1.0) ** 2 if scale > 0 else lowered
-    return lowered
+    return lowered, _weighted_factors(phi, np.sqrt(lowered))
+
+
+def _weighted_factors(phi: Matrix, root: Vector) -> tuple[Matrix, Matrix]:
+    Q, R = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)
+    return np.asarray(Q, dtype=np.float64), np.asarray(R, dtype=np.float64)
 
 
 def _looked_at(evidence: Evidence) -> Rows:
@@ -452,7 +459,8 @@ def _bells(square: Matrix, l2: float) -> Matrix:
 
 def _low_rank(R: Matrix, most: int, tolerance: float) -> tuple[Matrix, Rows]:
     """Return C with C Cᵀ = R, or the first so many columns of it: R in what the pivots span, a prior as good."""
-    factor, pivots, rank, _ = linalg.lapack.dpstrf(R, tol=tolerance, lower=1)
+    # R is symmetric, and transposed it has the order in which LAPACK takes it uncopied.
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(R.T, tol=tolerance, lower=1, overwrite_a=1)
     columns = factor[:, : min(rank, most)]
     columns[: columns.shape[1]] = np.tril(columns[: columns.shape[1]])
     C: Matrix = np.empty(columns.shape)

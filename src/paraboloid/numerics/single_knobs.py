@@ -25,7 +25,15 @@ from numpy.polynomial import chebyshev, polynomial
 
 from paraboloid.core import Counts, Matrix, Vector
 
-__all__ = ["knob_curves", "knob_degrees", "knob_slopes", "knob_sums", "knob_variances", "range_curves"]
+__all__ = [
+    "knob_curves",
+    "knob_degrees",
+    "knob_polynomials",
+    "knob_slopes",
+    "knob_sums",
+    "knob_variances",
+    "range_curves",
+]
 
 LOWEST, HIGHEST = 3, 12  # degrees: a quadratic has those below
 ANY = np.arange(LOWEST, HIGHEST + 1)
@@ -63,20 +71,40 @@ def knob_slopes(z: Vector, centre: Vector) -> Matrix:
     return np.hstack([_spread_out(rows) for rows in _derivatives(z, centre, 1)])
 
 
-def knob_sums(places: Matrix, centre: Vector, coefficients: Vector) -> tuple[Vector, Matrix, Matrix]:
-    """Return values (m,), first and second derivatives by each knob (m, d) of the curves with these coefficients.
+def knob_polynomials(centre: Vector, coefficients: Vector) -> Matrix:
+    """Return the sums of the curves of each knob with these coefficients as polynomials, for `knob_sums`.
+
+    Shape (2, d, 3, 13): of the curves over the range and of the even ones, for each knob the powers of its value, slope
+    and bend.
 
     >>> import numpy as np
-    >>> value, slope, bend = knob_sums(np.array([[0.5]]), np.array([0.0]), np.eye(15)[1])
+    >>> knob_polynomials(np.zeros(1), np.eye(15)[1])[0, 0, 0, :5]  # T₄ = 8x⁴ - 8x² + 1
+    array([ 1.,  0., -8.,  0.,  8.])
+    """
+    d, scale = centre.size, 1 / (1 + np.abs(centre[:, None, None]))
+    over, even = coefficients[: d * ANY.size].reshape(d, -1), coefficients[d * ANY.size :].reshape(d, -1)
+    orders = np.arange(3)[:, None]
+    return np.stack(
+        [
+            np.einsum("jk,pok->jop", over, _together(False)),
+            np.einsum("jk,pok->jop", even, _together(True)) * scale**orders,
+        ]
+    )
+
+
+def knob_sums(places: Matrix, centre: Vector, polynomials: Matrix) -> tuple[Vector, Matrix, Matrix]:
+    """Return values (m,), first and second derivatives by each knob (m, d) of the curves that add up to `polynomials`.
+
+    >>> import numpy as np
+    >>> curves = knob_polynomials(np.zeros(1), np.eye(15)[1])
+    >>> value, slope, bend = knob_sums(np.array([[0.5]]), np.zeros(1), curves)
     >>> value.round(6), slope[0].round(6), bend[0].round(6)  # T₄ = 8x⁴ - 8x² + 1
     (array([-0.5]), array([-4.]), array([8.]))
     """
-    d, scale = places.shape[1], 1 / (1 + np.abs(centre[:, None]))
-    over, even = coefficients[: d * ANY.size].reshape(d, -1), coefficients[d * ANY.size :].reshape(d, -1)
-    # All three derivatives of all curves in one product: a descent asks for them at hundreds of places.
-    at = np.einsum("mjok,jk->mjo", _all_derivatives(np.clip(places, -1.0, 1.0), ANY), over)
-    at += np.einsum("mjok,jk->mjo", _all_derivatives(_about(places, centre), EVEN), even) * scale ** np.arange(3)
-    return at[:, :, 0].sum(axis=1), at[:, :, 1], at[:, :, 2]
+    both = np.stack([np.clip(places, -1.0, 1.0), _about(places, centre)])
+    powers = _powers(both.ravel()).reshape(*both.shape, HIGHEST + 1)
+    at = np.einsum("smjp,sjop->omj", powers, polynomials)
+    return at[0].sum(axis=1), at[1], at[2]
 
 
 def knob_variances(d: int, decay: float, size: float = 1.0, even: float = 0.0) -> Vector:
@@ -114,15 +142,10 @@ def _derivatives(z: Vector, centre: Vector, order: int) -> tuple[Matrix, Matrix]
     return over, even / (1 + np.abs(centre[:, None])) ** order
 
 
-def _all_derivatives(x: Matrix, degrees: Counts) -> Matrix:
-    """Return values, slopes and bends of the curves at places (m, d), shape (m, d, 3, degrees)."""
-    return (_powers(x.ravel()) @ _together(degrees is EVEN)).reshape(*x.shape, 3, degrees.size)
-
-
 @functools.cache
 def _together(is_even: bool) -> Matrix:
-    columns = [_coefficients(order)[:, EVEN if is_even else ANY] for order in range(3)]
-    return np.stack(columns, axis=1).reshape(HIGHEST + 1, -1)
+    """Return values, slopes and bends of the curves as coefficients of powers, (13, 3, degrees)."""
+    return np.stack([_coefficients(order)[:, EVEN if is_even else ANY] for order in range(3)], axis=1)
 
 
 def _of_each_knob(points: Matrix, order: int, degrees: Counts) -> Matrix:

@@ -25,6 +25,7 @@ w                   ``curves``              variances of the coefficients of cur
 ==================  ======================  =========================================================
 """
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +34,7 @@ from scipy import linalg
 from paraboloid.core import Matrix, Vector
 from paraboloid.numerics.profile import Profile
 from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
-from paraboloid.numerics.single_knobs import knob_curves, knob_slopes, knob_sums
+from paraboloid.numerics.single_knobs import knob_curves, knob_polynomials, knob_slopes, knob_sums
 
 __all__ = ["FLAT", "JITTER", "Posterior", "SmoothFit", "made_positive", "squared_distances"]
 
@@ -207,35 +208,25 @@ class SmoothFit:
     def derivatives_at(self, places: Matrix) -> tuple[Vector, Matrix, Matrix]:
         """Return values (m,), gradients (m, d) and Hessians (m, d, d) of the mean at the places (m, d)."""
         d, l2, g = self.centre.size, self.length2, self.growth
-        p, one, away = n_terms(d), np.eye(d), places - self.centre
+        one, away, mean = np.eye(d), places - self.centre, _mean(self)
         outer = away[:, :, None] * away[:, None, :]
-        base = 1 + np.sum(away**2, axis=1) / l2
+        square = np.einsum("mi,mi->m", away, away) / l2
+        base = 1 + square
         a, steep = base**g, 2 * g / l2 * base ** (g - 1)
         slope, bend = steep[:, None] * away, _times(steep, one) + _times(2 * (g - 1) / l2 * steep / base, outer)
-        S0, pull, spread = self._sums(away)
+        S0, pull, spread = mean.sums(away, square)
         S1 = pull - S0[:, None] * away / l2  # the sums of E(w - away)/l² and of its square, from those about the centre
         S2 = spread - _twice(pull, away) / l2 + _times(S0, outer / l2**2 - one / l2)
-        H, b = vector_to_matrix(self.theta[d + 1 : p], d), self.theta[1 : d + 1]
+        H, b = mean.hessian, self.theta[1 : d + 1]
         bent = places @ H
         value = self.theta[0] + places @ b + np.einsum("mi,mi->m", bent, places) / 2 + a * S0
         gradient = b + bent + S0[:, None] * slope + a[:, None] * S1
         hessian = H + _times(S0, bend) + _twice(slope, S1) + _times(a, S2)
         if self.curves.size:
-            single = knob_sums(places, self.centre, self.theta[p:])
+            single = knob_sums(places, self.centre, mean.polynomials)
             value, gradient = value + single[0], gradient + single[1]
             hessian[:, range(d), range(d)] += single[2]
         return value, gradient, hessian
-
-    def _sums(self, away: Matrix) -> tuple[Vector, Matrix, Matrix]:
-        """Return ΣE, ΣEw/l² and ΣEwwᵀ/l⁴ over the points and their mirror images, E = αka, w from the centre."""
-        w, l2 = self.points - self.centre, self.length2
-        turned = away @ w.T / l2
-        fallen = (np.sum(w**2, axis=1) + np.sum(away**2, axis=1)[:, None]) / (-2 * l2)
-        weight = self.grown * self.alpha
-        E = (self.even + self.odd) / 2 * weight * np.exp(fallen + turned)
-        mirrored = (self.even - self.odd) / 2 * weight * np.exp(fallen - turned)
-        both = E + mirrored
-        return both.sum(axis=1), (E - mirrored) @ w / l2, (both[:, None, :] * w.T) @ w / l2**2
 
     def expecting(self, points: Matrix) -> "SmoothFit":
         """Return the fit with the covariance that one measurement more at each of the points (m, d) will leave."""
@@ -252,6 +243,43 @@ class SmoothFit:
     def curvature(self, z: Vector) -> Matrix:
         """Return the Hessian at z made positive: absolute eigenvalues, none below a part of the largest."""
         return made_positive(self.derivatives(z)[2])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mean:
+    """What the derivatives of the mean of a fit need at all places: a descent asks for them at hundreds of them."""
+
+    w: Matrix
+    fallen: Vector
+    weight: Vector
+    turned_weight: Vector
+    squares: Matrix
+    hessian: Matrix
+    polynomials: Matrix
+
+    def sums(self, away: Matrix, square: Vector) -> tuple[Vector, Matrix, Matrix]:
+        """Return ΣE, ΣEw/l² and ΣEwwᵀ/l⁴ over the points and their mirror images, E = αka, w from the centre."""
+        turned = away @ self.w.T
+        fallen = self.fallen - square[:, None] / 2
+        E = self.weight * np.exp(fallen + turned)
+        mirrored = self.turned_weight * np.exp(fallen - turned)
+        both = E + mirrored
+        return both.sum(axis=1), (E - mirrored) @ self.w, (both @ self.squares).reshape(*away.shape, -1)
+
+
+@functools.lru_cache(maxsize=1)
+def _mean(fit: SmoothFit) -> _Mean:
+    d, p, weight = fit.centre.size, n_terms(fit.centre.size), fit.grown * fit.alpha
+    w = (fit.points - fit.centre) / fit.length2
+    return _Mean(
+        w,
+        -fit.length2 / 2 * np.einsum("ni,ni->n", w, w),
+        (fit.even + fit.odd) / 2 * weight,
+        (fit.even - fit.odd) / 2 * weight,
+        (w[:, :, None] * w[:, None, :]).reshape(len(w), -1),
+        vector_to_matrix(fit.theta[d + 1 : p], d),
+        knob_polynomials(fit.centre, fit.theta[p:]) if fit.curves.size else np.zeros(0),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -83,11 +83,11 @@ class Likelihood:
         known = SPREAD**-2.0
         known[0] += self.means.freedom / 2  # from the repeats
         unit = known**-0.25
-        reached = [np.inf, np.inf]
-        steep = max(1.0, float(np.linalg.norm(unit * self(start)[1])) / FIRST)  # the first step is the gradient
+        begin, there, reached = start / unit, self(start), [np.inf, np.inf]
+        steep = max(1.0, float(np.linalg.norm(unit * there[1])) / FIRST)  # the first step is the gradient
 
         def scaled(x: Vector) -> tuple[float, Vector]:
-            value, gradient = self(unit * x)
+            value, gradient = there if np.array_equal(x, begin) else self(unit * x)
             return value / steep, unit * gradient / steep
 
         def stop(intermediate_result: optimize.OptimizeResult) -> None:
@@ -97,7 +97,7 @@ class Likelihood:
 
         bounds = list(zip(*(limit / unit for limit in self._range()), strict=True))
         found = optimize.minimize(
-            scaled, start / unit, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop, options={"maxiter": steps}
+            scaled, begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop, options={"maxiter": steps}
         )
         return self._inside(unit * found.x), steep * float(found.fun)
 
