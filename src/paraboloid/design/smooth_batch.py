@@ -2,15 +2,19 @@
 
 The criterion is that of the quadratic design, tr(A⁻¹ Cov ∇f(z)), averaged over where the minimiser may lie, but the
 covariance is that of the quadratic with its discrepancy: the discrepancy decides by itself how near to measure, and
-where the noise surely differs over the domain its profile has a say. One measurement of fifty goes where none has been,
-for a lower basin there would be seen in no other way. Where values are exact no place is measured twice in a batch.
+where the noise surely differs over the domain its profile has a say. Another basin that may be lower counts by what is
+lost as long as that is not known (`design.rivals`); the gradient along a knob that an edge surely holds hardly counts.
+One measurement of fifty goes where none has been, for a lower basin there would be seen in no other way. Where values
+are exact no place is measured twice in a batch.
 """
 
 import numpy as np
+from scipy import special
 from scipy.spatial.distance import cdist
 
-from paraboloid.core import Counts, Matrix, Shape
+from paraboloid.core import Counts, Matrix, Shape, Vector
 from paraboloid.design.batch import merge
+from paraboloid.design.rivals import find_rivals
 from paraboloid.numerics import SmoothFit, project_onto_region, random_points
 from paraboloid.numerics.smooth import JITTER
 
@@ -23,6 +27,7 @@ ROUNDING = 1e-10  # of the largest variance among the candidates
 SHARE, LOOKS, TRIED = 50, 4, 200
 """One measurement of so many looks where none has been, at so many places for each knob, the best of so many tried."""
 
+EDGE, LEAST = 1e-6, 0.01  # nearer than that is at the edge; the least that may count of a knob there
 DRAWS = 4  # places where the minimiser may lie, besides its estimate
 
 
@@ -50,17 +55,20 @@ def next_smooth_batch(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Gener
 
 def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> tuple[Matrix, Counts]:
     """Return points and repeats of n measurements that tell most of the gradient at the minimiser."""
-    candidates = _candidates(fit, shape, rng)
     z = fit.minimiser
-    A = fit.curvature(z)
-    inverse = np.linalg.inv(A)
-    root = np.linalg.cholesky(inverse).T  # |root g|² = gᵀA⁻¹g
+    around, drawn = _candidates(fit, shape, rng), rng.standard_normal((DRAWS, z.size))
+    rivals = find_rivals(fit, shape, rng)  # last, so that a batch without rivals does not depend on looking for them
+    candidates = np.vstack([around, rivals.points])
     there = fit.at(candidates)
     across, at_z = there.gradient_covariance(z)
+    inverse = np.linalg.inv(_held(fit.curvature(z), z, fit.derivatives(z)[1], at_z, shape))
+    root = np.linalg.cholesky(inverse).T  # |root g|² = gᵀA⁻¹g
     spread = np.linalg.cholesky(inverse @ at_z @ inverse + 1e-12 * np.eye(z.size))
-    draws = project_onto_region(shape, z + np.clip(rng.standard_normal((DRAWS, z.size)) @ spread.T, -0.3, 0.3))
+    draws = project_onto_region(shape, z + np.clip(drawn @ spread.T, -0.3, 0.3))
     Q = np.vstack([root @ each for each in (across, *[there.gradient_covariance(at)[0] for at in draws])])
     P = there.covariance
+    apart = P[len(P) - len(rivals.points) :] - P[0]  # the first candidate is z
+    Q = np.vstack([Q, np.sqrt(2 * (1 + DRAWS) * rivals.worth)[:, None] * apart])  # Q has twice the loss, so many times
     own, told = np.maximum(np.diag(P), 0.0), np.zeros((max(PLACES, EXACT), len(candidates)))
     height = np.maximum(there.value - fit.value(z[None, :]), 0.0) / fit.scale
     noise = fit.noise(candidates)
@@ -84,6 +92,19 @@ def _telling(fit: SmoothFit, shape: Shape, n: int, rng: np.random.Generator) -> 
         own = np.maximum(own - told[k] ** 2, 0.0)
         repeats[best] += m
     return merge(candidates, repeats)
+
+
+def _held(A: Matrix, z: Vector, gradient: Vector, covariance: Matrix, shape: Shape) -> Matrix:
+    """Return the curvature, stiffer along knobs that an edge of the box holds.
+
+    Where the slope there surely leads outwards, nothing is lost by not knowing how steep it is. With P the probability
+    that it leads inwards, the expected loss grows with its variance P times as much as it would without the edge.
+    """
+    if shape is not Shape.BOX:
+        return A
+    outwards = -np.sign(z) * gradient / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    free = np.where(np.abs(z) < 1 - EDGE, 1.0, np.maximum(special.ndtr(-outwards), LEAST))
+    return A + np.diag(np.diag(A) * (1 / free - 1))
 
 
 def _is_exact(fit: SmoothFit) -> bool:

@@ -24,7 +24,7 @@ from paraboloid.numerics.region import minimise_on_region, project_onto_region
 from paraboloid.numerics.smooth import FLAT, JITTER, SmoothFit, made_positive
 from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
 
-__all__ = ["fit_smooth"]
+__all__ = ["fit_smooth", "local_minima"]
 
 MOST = 1000  # points that enter; beyond, the highest are left out
 ENOUGH = (150, 300)  # of them tell the numbers of the likelihood, which take most of the time,
@@ -224,6 +224,21 @@ def _is_as_good(fit: SmoothFit, z: Vector, best: Vector) -> bool:
     apart = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     is_known = covariance[0, 0] <= KNOWN**2 * max(covariance[1, 1], 0.0)
     return bool(is_known and value[0] - value[1] < CAUTION * np.sqrt(max(apart, 0.0)))
+
+
+def local_minima(fit: SmoothFit, starts: Matrix, shape: Shape) -> Matrix:
+    """Return the local minima of the fit below the starts (m, d), as far as one range of its discrepancy leads.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 41)[:, None]
+    >>> y = 10 * (z**2 - 0.25) ** 2 + 0.01 * np.random.default_rng(0).standard_normal((41, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_smooth(evidence, Shape.BOX, np.zeros(1))
+    >>> local_minima(fit, np.array([[-0.7], [0.3]]), Shape.BOX).ravel().round(1)
+    array([-0.5,  0.5])
+    """
+    return _descended(fit, starts, shape)
 
 
 def _descended(fit: SmoothFit, starts: Matrix, shape: Shape) -> Matrix:
