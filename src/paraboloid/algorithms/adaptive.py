@@ -57,6 +57,7 @@ from paraboloid.design import (
     next_smooth_batch,
     pilot,
     pilot_with_checks,
+    scattered_batch,
     with_checks,
 )
 from paraboloid.numerics import Model, SmoothFit, modelled, n_low, n_terms, project_onto_region
@@ -66,6 +67,7 @@ __all__ = ["adaptive", "propose"]
 LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
 VOUCHING = 8  # contrasts that must speak for a quadratic before a search ends on the word of its bound
 LOW_ONES = 5  # measurements near the minimum that are enough to see whether the noise is smaller there
+VERIFYING = 3  # times p measurements in a round: enough to measure every place twice where some values are wild
 PATIENCE = 50  # times p measurements without any bound, after which such a search gives up
 
 
@@ -258,8 +260,13 @@ def _proposed(
         return merge(beginning[len(waiting) :], np.ones(n, dtype=np.int64))
     rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
     expected = model.window.to_local(waiting)
+    is_verifying = model.limited.is_exact and not model.limited.is_quadratic and n >= VERIFYING * n_terms(d)
     if model.smooth is not None:
-        points, repeats = _followed(model, model.smooth.expecting(expected), waiting, n, shape, rng)
+        again = 2 if is_verifying else 1  # values that agree are no wild ones
+        points, repeats = _followed(model, model.smooth.expecting(expected), waiting, n // again, shape, rng)
+        repeats = again * repeats + (np.arange(len(repeats)) < n % again)
+    elif model.is_rippled and is_verifying:
+        points, repeats = scattered_batch(model.fit.minimiser, n, rng)
     else:
         ahead = planned_ahead(evidence.n_measurements + len(waiting), n, d=d, left=left)
         points, repeats = next_batch(model.fit.expecting(expected), model.shape, n, rng, ahead)

@@ -43,6 +43,10 @@ EITHER = (
     "the response is not a paraboloid over the whole range, or the noise grows with the height above the minimum, "
     "which the values do not tell apart: the search closed in on it, to where either matters least"
 )
+EXACT = (
+    "most values are exact, and the response is not a paraboloid: the search closed in on its minimum, to where that "
+    "matters least"
+)
 FACTOR = (
     "the noise multiplies the height by a factor, so that the answer is where the middle of the values is least; their "
     "mean is least at the same place if the factor varies in the same way everywhere."
@@ -123,14 +127,14 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
         regret_bound=np.inf,
         confidence=confidence,
         x_ci=domain.from_unit(edges).T,
-        fun=best.value,
-        fun_se=best.value_se,
+        fun=best.value if model.lowest is None else model.least,
+        fun_se=best.value_se if model.lowest is None else 0.0,
         hess_eig=np.asarray(np.linalg.eigvalsh(outward.T @ best.curvature @ outward), dtype=np.float64),
         hess_eig_se=np.full(d, np.nan),
         sigma=math.sqrt(best.sigma2),
         regret_unit=best.sigma2 * limit,
         caveats=(
-            _not_quadratic(lack, where) if model.smooth else _closed_in(EITHER if model.is_either else GROWING, where),
+            _not_quadratic(lack, where) if model.smooth else _closed_in(_why(model), where),
             *([] if model.level is None else [_factor(model.level)]),
             *_outliers(model.limited),
         ),
@@ -192,6 +196,12 @@ def _not_quadratic(lack: LackOfFit, where: str) -> str:
         f"the best setting (half of all measurements within {where} of it) and fitted with a smooth correction; for "
         f"such an answer no bound can be given. For one, search a smaller range about it."
     )
+
+
+def _why(model: Model) -> str:
+    if model.limited.is_exact:
+        return EXACT
+    return EITHER if model.is_either else GROWING
 
 
 def _closed_in(why: str, where: str) -> str:

@@ -6,6 +6,7 @@ from paraboloid.design.checks import pilot_with_checks, with_checks
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
 from paraboloid.design.instance_limit import instance_limit, optimal_design
+from paraboloid.design.scattered import scattered_batch
 from paraboloid.design.smooth_batch import next_smooth_batch
 from paraboloid.design.solver import Design, solve_design
 
@@ -24,6 +25,7 @@ __all__ = [
     "pilot_with_checks",
     "regret_weight",
     "robust_covariance",
+    "scattered_batch",
     "solve_design",
     "with_checks",
     "without_bound",

@@ -90,10 +90,11 @@ class Closed:
     gain: float = np.inf  # in log likelihood, over noise that is the same everywhere
 
 
-def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> Closed | None:
+def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, is_exact: bool = False) -> Closed | None:
     """Return the window to which the noise lets one close in, or None if the noise does not surely grow with height.
 
-    ``fit`` is the quadratic fitted to all.
+    ``fit`` is the quadratic fitted to all. Where values are exact, it is the shape that differs from a quadratic the
+    more the higher, and a first sight is not enough.
 
     >>> import numpy as np
     >>> from paraboloid.core import Measurements
@@ -116,7 +117,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> Closed | No
     if not squares[0].max() > (ROUNDING * spread) ** 2 or not heights.max() > 0:
         return None  # without noise there is nothing to get away from
     plain = _likelihood(np.ones(len(heights)), *squares)
-    if not _looks_worth(measured, fit, heights, squares, plain):
+    if not is_exact and not _looks_worth(measured, fit, heights, squares, plain):
         return None
     highest, nothing = float(heights.max()), np.zeros(len(heights))
     begin = _State(

@@ -7,7 +7,7 @@ there or over the whole range, a smooth discrepancy on top of it (`numerics.smoo
 ever smaller windows (`numerics.zooming`). All is decided afresh each time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from paraboloid.numerics.zooming import is_exact, zoom_in
 __all__ = ["Model", "modelled"]
 
 CERTAIN = 12  # repeats that agree: among as many, one in five of which is wild, one would show it
+CAUTION = 2.0  # standard deviations, as in the choice among minima of a smooth shape (`numerics.smooth`)
 DOUBT = 0.5  # standard deviations by which a place may seem to be worse
 
 
@@ -52,6 +53,9 @@ class Model:
         Whether it may be the shape, and not the noise, for which a window was closed in on.
     outer
         The discrepancy over the whole domain, where values are exact and ``smooth`` is that of a window within.
+    lowest, least
+        The place, in unit coordinates of the domain, and the value that repeats agree on, where that is exact and lower
+        than what the fit promises anywhere.
 
     Examples
     --------
@@ -73,10 +77,14 @@ class Model:
     level: float | None = None
     is_either: bool = False
     outer: SmoothFit | None = None
+    lowest: Vector | None = None
+    least: float = np.nan
 
     @property
     def minimiser(self) -> Vector:
         """In unit coordinates of the domain."""
+        if self.lowest is not None:
+            return self.lowest
         local = self.fit.minimiser if self.smooth is None else self.smooth.minimiser
         there: Vector = self.window.from_local(local[None, :])[0]
         return there
@@ -84,7 +92,12 @@ class Model:
     @property
     def is_plain(self) -> bool:
         """Whether it is a quadratic over the whole domain."""
-        return self.smooth is None and self.window.is_everything
+        return self.smooth is None and self.window.is_everything and self.lowest is None
+
+    @property
+    def is_rippled(self) -> bool:
+        """Whether what a quadratic leaves over in a window is no noise but the shape, since values are exact there."""
+        return self.limited.is_exact and self.smooth is None and not self.window.is_everything
 
 
 def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
@@ -97,6 +110,31 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     >>> modelled(evidence, Shape.BOX, True).minimiser.round(3)
     array([0.5])
     """
+    model = _fitted_model(evidence, shape, smooth)
+    known = model.limited.evidence
+    if not smooth or not model.limited.is_verified or model.limited.is_quadratic:
+        return model
+    best = int(np.argmin(known.means))
+    if float(known.means[best]) < _promised(model):
+        return replace(model, lowest=known.points[best], least=float(known.means[best]))
+    return model
+
+
+def _promised(model: Model) -> float:
+    """Return the value that the answer surely has; any, where a shape is followed over the whole range.
+
+    Exact values of a shape with a step or a pit would be the end of every smooth model of it.
+    """
+    if model.smooth is None:
+        return model.fit.value(model.fit.minimiser)
+    if model.outer is None:
+        return np.inf
+    z = model.smooth.minimiser[None, :]
+    return float(model.smooth.value(z)[0] + CAUTION * model.smooth.deviation(z)[0])
+
+
+def _fitted_model(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
+    """Return the model with its own minimiser."""
     window = Window(np.zeros(evidence.dimension), np.eye(evidence.dimension))
     fit, weighted, limited = _fitted(evidence, shape)
     if not smooth:
@@ -107,14 +145,14 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     lack = lack_of_fit(evidence, fit, shape)
     closed = None
     if not (limited.is_quadratic or is_certain):  # else what looks like noise that grows is rounding, or the shape
-        closed = close_in(evidence, fit, shape)
+        closed = close_in(_once(evidence) if limited.is_exact else evidence, fit, shape, limited.is_exact)
         if closed is not None or not lack.is_sure:  # else what looks like a huge factor is the shape
             closed = close_in_low(evidence, limited, fit, shape, closed) or closed
     is_shape = lack.is_sure and (closed is None or closed.gain < lack.log_bayes_factor)
     if is_shape:
         discrepancy = fit_smooth(evidence, shape, fit.minimiser)
         if closed is None or not _is_nearer(closed, discrepancy):
-            zoomed = zoom_in(evidence, discrepancy) if is_exact(evidence) else None
+            zoomed = zoom_in(evidence, discrepancy) if limited.is_exact or is_exact(evidence) else None
             if zoomed is None:
                 return Model(fit, weighted, limited, lack, discrepancy, window, shape)
             inner, narrow = zoomed
@@ -123,8 +161,13 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
         return Model(fit, weighted, limited, lack, None, window, shape)
     fit, evidence, shape = closed.fit, closed.evidence, Shape.BALL
     lack = lack_of_fit(evidence, fit, shape)
-    within = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure else None
+    within = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure and not limited.is_exact else None
     return Model(fit, evidence, limited, lack, within, closed.window, shape, closed.level, is_either=is_shape)
+
+
+def _once(evidence: Evidence) -> Evidence:
+    """Return the evidence of exact values, each of which counts once."""
+    return replace(evidence, counts=np.minimum(evidence.counts, 1), scatter=np.zeros(len(evidence.counts)))
 
 
 def _is_nearer(closed: Closed, smooth: SmoothFit) -> bool:

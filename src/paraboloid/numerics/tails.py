@@ -31,11 +31,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, special
+from scipy.spatial import cKDTree
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.positive import factored
 from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
 from paraboloid.numerics.region import minimise_on_region
+from paraboloid.numerics.window import selected
 
 __all__ = ["Limited", "limit_tails"]
 
@@ -48,13 +50,14 @@ FAR = 8.0  # scales s beyond which a value is named an outlier
 PEAKED = 0.15  # of the residual that one in twenty exceeds: if half are below, most values may be exact; normal: 0.34
 ROUNDING = 1e-9  # of the values' spread: residuals below it are rounding, not noise
 STEPS = 100
-AGREEING = 3  # repeats, places and wild values, at least, for repeats that agree to be a sign of exact values;
-DECIDED = 0.6  # of these places at least must agree
+AGREEING = 3  # places and wild values, at least, for repeats that agree to be a sign of exact values;
+VERIFIED = 2  # times p places at which repeats agree are enough: then those at which none do are left out
+AGREED, DECIDED = 0.5, 0.6  # of the places with two or more repeats at least, and of those with three, must agree
 SAME = 1e-6  # of a difference, up to which two are the same
 EXACT = 100.0  # times the rounding, up to which a value lies exactly on a quadratic
 SHARPER = 0.8  # times the last distance up to which values count
 UNTOLD = 1e6  # condition number of the places of exact values, from which on they do not tell a quadratic
-EVERYWHERE = 0.2  # of the values as high as the wild ones are exact, at least
+EVERYWHERE = 0.2  # of the values as high as the wild ones are exact, at least, and of those next to a wild one
 TOLERANCE = 1e-3  # of a standard error
 
 
@@ -74,6 +77,8 @@ class Limited:
         Whether most values are exact, by a quadratic or by repeats, and those that are not were left out.
     is_quadratic
         Whether a quadratic goes through all that is left, so that nothing but rounding lies beside it.
+    is_verified
+        Whether every value that is left is one on which repeats agree: any other may be a wild one.
 
     Examples
     --------
@@ -86,6 +91,7 @@ class Limited:
     n_far: int
     is_exact: bool = False
     is_quadratic: bool = False
+    is_verified: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +157,11 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
         n_far = int(values.count[np.abs(agreed - values.y) > ROUNDING * _spread(values)].sum())
         apart = np.abs(replace(values, y=agreed).residuals(values.solve(agreed)))
         is_quadratic = bool(apart.max() <= EXACT * ROUNDING * _spread(values))
-        return Limited(_with_values(evidence, values, agreed), 1.0, n_far, is_exact=True, is_quadratic=is_quadratic)
+        repaired, is_sure = _with_values(evidence, values, agreed), _most_common(values)[2]
+        is_verified = int(is_sure.sum()) >= VERIFIED * p
+        if is_verified:
+            repaired = selected(repaired, repaired.points, is_sure)
+        return Limited(repaired, 1.0, n_far, True, is_quadratic, is_verified)
     if share > least:
         return nothing
     n_far = int(values.count[np.abs(values.residuals(theta)) > FAR * s].sum())
@@ -207,26 +217,45 @@ def _agreed(values: _Values, theta: Vector) -> Vector | None:
     Repeats of noisy values never agree. Those of coarse readings do, but differ by whole steps, the same ones again and
     again, and wild values each by an amount of its own. Where two repeats disagree, the one nearer to the fit is taken.
     """
-    n_places = len(values.phi)
-    common, is_most = _most_common(values)
-    total = np.bincount(values.row, weights=values.count, minlength=n_places)
-    is_agreed = is_most & (total >= AGREEING)
-    if int(is_agreed.sum()) < max(AGREEING, DECIDED * int(np.sum(total >= AGREEING))):
+    common, is_most, is_sure = _most_common(values)
+    order = np.lexsort((np.abs(values.residuals(theta)), values.row))
+    _, first = np.unique(values.row[order], return_index=True)
+    nearest = np.zeros(len(values.phi))
+    nearest[values.row[order][first]] = values.y[order][first]
+    agreed: Vector = np.where(is_most, common, nearest)[values.row]
+    total = np.bincount(values.row, weights=values.count, minlength=len(values.phi))
+    often = total > 2
+    if int(is_sure.sum()) < max(AGREEING, AGREED * int(np.sum(total > 1))):
         return None
-    apart = np.abs(values.y - common[values.row])[is_agreed[values.row]]
+    if int(np.sum(is_sure & often)) < DECIDED * int(often.sum()) or not _is_anywhere(values, total > 1, is_sure):
+        return None
+    apart = np.abs(values.y - agreed)
     apart = np.sort(apart[apart > ROUNDING * _spread(values)])
     if len(apart) < AGREEING or np.sum(np.diff(apart) < SAME * apart[1:]) > len(apart) / 4:
         return None
-    order = np.lexsort((np.abs(values.residuals(theta)), values.row))
-    _, first = np.unique(values.row[order], return_index=True)
-    nearest = np.zeros(n_places)
-    nearest[values.row[order][first]] = values.y[order][first]
-    agreed: Vector = np.where(is_most, common, nearest)[values.row]
     return agreed
 
 
-def _most_common(values: _Values) -> tuple[Vector, npt.NDArray[np.bool_]]:
-    """Return the value that more than half of a place's repeats have, and whether there is one, for each place."""
+def _is_anywhere(values: _Values, is_repeated: npt.NDArray[np.bool_], is_sure: npt.NDArray[np.bool_]) -> bool:
+    """Tell whether places at which repeats agree are found among the others: noise may vanish in a part of the range.
+
+    Where values are wild by chance, the nearest to a place at which repeats disagree is one at which they agree as
+    often as any other is.
+    """
+    odd = np.flatnonzero(is_repeated & ~is_sure)
+    if len(odd) < AGREEING:
+        return True
+    repeated = np.flatnonzero(is_repeated)
+    points = values.phi[:, 1 : values.dimension + 1]
+    near = np.asarray(cKDTree(points[repeated]).query(points[odd], k=2)[1])  # itself, and the next
+    return float(np.mean(is_sure[repeated[near[:, 1]]])) > EVERYWHERE
+
+
+def _most_common(values: _Values) -> tuple[Vector, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the value that more than half of a place's repeats have, whether there is one, and more than one of them.
+
+    Each for every place.
+    """
     order = np.lexsort((values.y, values.row))
     row, y, count = values.row[order], values.y[order], values.count[order]
     is_new = np.ones(len(y), dtype=np.bool_)
@@ -237,7 +266,7 @@ def _most_common(values: _Values) -> tuple[Vector, npt.NDArray[np.bool_]]:
     most = first[2 * alike > total[row[first]]]
     common, is_most = np.zeros(len(values.phi)), np.zeros(len(values.phi), dtype=np.bool_)
     common[row[most]], is_most[row[most]] = y[most], True
-    return common, is_most
+    return common, is_most, is_most & (np.bincount(row[first], weights=alike > 1, minlength=len(is_most)) > 0)
 
 
 def _sharpened(values: _Values, theta: Vector) -> Vector:
