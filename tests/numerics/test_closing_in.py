@@ -1,5 +1,6 @@
 """Noise that grows with the height: seen where it is there, not where it is not, and used."""
 
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -31,6 +32,26 @@ def noise_of(kind: str, points: Matrix, rng: np.random.Generator) -> Vector:
         return rng.exponential(1.0, len(points)) - 1
     normal = rng.standard_normal(len(points))
     return normal if kind == "normal" else normal * np.exp(points[:, 0])
+
+
+def test_in_a_long_valley_equal_noise_is_known_after_a_few_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most is measured on the floor of the valley, far below the highest places, as after closing in.
+
+    Then finer and finer noise is fitted; without an end to it where the likelihood only falls, there are seven fits.
+    """
+    module = importlib.import_module("paraboloid.numerics.closing_in")
+    finer, n_fits = module._finer, []
+
+    def counted(*given: object) -> object:
+        n_fits.append(1)
+        return finer(*given)
+
+    monkeypatch.setattr(module, "_finer", counted)
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.uniform(-1, 1, (20, 2)), rng.uniform(-1, 1, (100, 2)) * [1.0, 0.02]])
+    values = 0.5 * points[:, 0] ** 2 + 200 * points[:, 1] ** 2 + rng.standard_normal(len(points))
+    assert closed_in(points, values) is None
+    assert 1 < len(n_fits) <= 5
 
 
 @pytest.mark.parametrize("kind", ["normal", "t(3)", "skewed", "unequal"])

@@ -115,6 +115,18 @@ def test_a_sum_of_curves_of_single_knobs_is_seen_where_a_function_of_all_knobs_w
     assert not lack_of_fit(evidence, fit, Shape.BALL).is_sure
 
 
+@pytest.mark.parametrize("shape", [Shape.BALL, Shape.BOX])
+def test_the_verdict_rests_on_the_discrepancies_that_the_bound_draws_from(shape: Shape) -> None:
+    rng = np.random.default_rng(7)
+    points = rng.uniform(-0.7, 0.7, (40, 2))
+    evidence = evidence_of(points, np.exp(points[:, 0]) + 0.1 * rng.standard_normal(40))
+    lack = lack_of_fit(evidence, fit_quadratic(evidence, shape), shape)
+    assert lack.contrasts is not None
+    each = [one.log_bayes_factor for one in lack.contrasts.discrepancies(points[:3])]
+    assert lack.contrasts.log_bayes_factors() == each
+    assert lack.log_bayes_factor == pytest.approx(float(np.log(np.mean(np.exp(each)))))
+
+
 @pytest.mark.parametrize("is_additive", [False, True], ids=["of all knobs", "of single knobs"])
 def test_what_a_discrepancy_adds_is_that_of_a_gaussian_process_with_a_quadratic_of_any_size(is_additive: bool) -> None:
     """Against the dense formula: the prior variance of the coefficients is 1e7, the effect of order one."""
