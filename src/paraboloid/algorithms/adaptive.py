@@ -52,13 +52,13 @@ from paraboloid.core import (
 from paraboloid.design import (
     assess,
     away_from_failures,
+    check_points,
     merge,
     next_batch,
     next_smooth_batch,
     pilot,
     pilot_with_checks,
     scattered_batch,
-    with_checks,
 )
 from paraboloid.numerics import Model, SmoothFit, modelled, n_low, n_terms, project_onto_region
 
@@ -269,13 +269,29 @@ def _proposed(
         points, repeats = scattered_batch(model.fit.minimiser, n, rng)
     else:
         ahead = planned_ahead(evidence.n_measurements + len(waiting), n, d=d, left=left)
-        points, repeats = next_batch(model.fit.expecting(expected), model.shape, n, rng, ahead)
-        if model.lack is not None:
-            taken = evidence.n_attempts + len(waiting)
-            missing = max(0, LOW_ONES - n_low(model.evidence, model.fit))
-            points, repeats = with_checks(points, repeats, model.fit, model.shape, taken, rng, model.lack, missing)
+        points, repeats = _designed(model, expected, evidence.n_attempts + len(waiting), n, rng, ahead)
     there = project_onto_region(shape, model.window.from_local(points))
     return away_from_failures(there, evidence, model.minimiser), repeats
+
+
+def _designed(
+    model: Model, expected: Matrix, taken: int, n: int, rng: np.random.Generator, ahead: int | None
+) -> tuple[Matrix, Counts]:
+    """Return a batch for a quadratic, with checks where other shapes are looked for: designed with these in mind.
+
+    Points are in the coordinates of the window; those of ``expected`` are being measured.
+    """
+    d = model.fit.minimiser.size
+    checks, counts = np.zeros((0, d)), np.zeros(0, dtype=np.int64)
+    if model.lack is not None:
+        missing = max(0, LOW_ONES - n_low(model.evidence, model.fit))
+        checks, counts = check_points(model.fit, model.shape, taken, n, rng, model.lack, missing)
+    rest = n - int(counts.sum())
+    if rest == 0:
+        return checks, counts
+    fit = model.fit.expecting(expected).expecting(checks, counts)
+    points, repeats = next_batch(fit, model.shape, rest, rng, ahead)
+    return merge(np.vstack([points, checks]), np.concatenate([repeats, counts]))
 
 
 def _followed(

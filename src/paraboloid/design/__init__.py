@@ -2,7 +2,7 @@
 
 from paraboloid.design.batch import merge, next_batch, pilot
 from paraboloid.design.certificate import Quality, assess, robust_covariance, without_bound
-from paraboloid.design.checks import pilot_with_checks, with_checks
+from paraboloid.design.checks import check_points, pilot_with_checks
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
 from paraboloid.design.instance_limit import instance_limit, optimal_design
@@ -15,6 +15,7 @@ __all__ = [
     "Quality",
     "assess",
     "away_from_failures",
+    "check_points",
     "free_inverse",
     "instance_limit",
     "merge",
@@ -27,6 +28,5 @@ __all__ = [
     "robust_covariance",
     "scattered_batch",
     "solve_design",
-    "with_checks",
     "without_bound",
 ]

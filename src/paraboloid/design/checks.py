@@ -5,28 +5,31 @@ that the response is something else. Beyond the p measurements that any quadrati
 elsewhere, and of the first ones more: until there are a few more places than any quadratic can bend to. Each goes where
 a discrepancy that the measurements so far cannot see would show most, against the noise and what is not known of the
 quadratic; every other one where it would tell most of the slope at the minimiser: what a discrepancy does there moves
-the minimum.
+the minimum. Of places that show as much, one that also tells of the quadratic is preferred: many are nearly as good as
+the best for it. The others of a batch are designed with the checks in mind.
 """
 
 import numpy as np
 
-from paraboloid.core import Counts, Matrix, Shape
+from paraboloid.core import Counts, Matrix, Shape, Vector
+from paraboloid.core.arrays import distinct_rows
 from paraboloid.design.batch import merge
 from paraboloid.design.criterion import free_inverse, regret_weight
-from paraboloid.numerics import LackOfFit, QuadraticFit, features, n_terms, project_onto_region
+from paraboloid.numerics import LackOfFit, QuadraticFit, features, n_terms, project_onto_region, random_points
 from paraboloid.numerics.lack_of_fit import TIP
 
-__all__ = ["pilot_with_checks", "with_checks"]
+__all__ = ["check_points", "pilot_with_checks"]
 
 SHARE = 20  # one measurement in so many
 PILOT_SHARE = 4  # of what a first round has beyond two measurements per coefficient, up to FIRST checks
 FIRST_SHARE, FIRST = 6, 4  # and at this share up to so many checks: three places fit any parabola of one knob
 SECOND_SHARE, SECOND = 12, 3  # and at this one up to so many for each knob and the constant: cubic and quartic terms
-LOW_SHARE, LOW_BEYOND = 40, 10  # one in so many is taken at the minimiser, and at most one in so many beyond p
-TRIED = 30  # random places, of which the most telling are taken
+LOW_SHARE, LOW_BEYOND = 40, 30  # one in so many is taken at the minimiser, and at most one in so many beyond p
+TRIED = 50  # random places, and as many at the edge, of which the most telling are taken
 LEAST_SHARE = 0.5  # of a batch stays with the design
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
-USELESS = 0.1  # worth of a place that tells nothing of a quadratic, against the most useful one
+USELESS = 0.05  # worth of a place that tells nothing of a quadratic, against the most useful one
+NEAR = 0.3  # side of the cells in which places count as one
 STEP = 0.1  # of the difference that the slope comes from
 LENGTH, DECAY, SIZE = 0.6, 0.5, 5.0  # of the discrepancies that would show: in the middle of those looked for
 
@@ -50,19 +53,19 @@ def pilot_with_checks(points: Matrix, shape: Shape, rng: np.random.Generator) ->
     return mixed
 
 
-def with_checks(
-    points: Matrix,
-    repeats: Counts,
+def check_points(
     fit: QuadraticFit,
     shape: Shape,
     taken: int,
+    n: int,
     rng: np.random.Generator,
     lack: LackOfFit,
     at_minimiser: int = 0,
 ) -> tuple[Matrix, Counts]:
-    """Return the batch with every twentieth measurement of the whole search, and more of the first, at another place.
+    """Return those of the next n measurements that are checks: every twentieth of a search, and more of the first.
 
-    And every fortieth, but no more than ``at_minimiser``, is taken there, where small noise would be seen.
+    And every fortieth, but no more than ``at_minimiser``, is taken there, where small noise would be seen. The others
+    of the batch are to be designed with these in mind.
 
     >>> import numpy as np
     >>> from paraboloid.core import Evidence, Measurements
@@ -72,30 +75,33 @@ def with_checks(
     >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
     >>> fit = fit_quadratic(evidence, Shape.BOX)
     >>> lack, rng = lack_of_fit(evidence, fit, Shape.BOX), np.random.default_rng(0)
-    >>> points, repeats = with_checks(np.array([[-1.0], [1.0]]), np.array([25, 25]), fit, Shape.BOX, 29, rng, lack)
-    >>> len(points) > 2, int(repeats.sum())
-    (True, 50)
+    >>> points, repeats = check_points(fit, Shape.BOX, 29, 50, rng, lack)
+    >>> points.shape[1], int(repeats.sum())
+    (1, 4)
     """
-    n, d = int(repeats.sum()), points.shape[1]
-    due = min(_checks(taken + n, d) - _checks(taken, d), max(1, int(LEAST_SHARE * n)))
+    d = fit.minimiser.size
+    spare = _n_places(lack) - n_terms(d)
+    before = _checks(taken, d, spare)
+    due = min(_checks(taken + n, d, spare) - before, max(1, int(LEAST_SHARE * n)))
     low = max(0, min(_low_ones(taken + n, d) - _low_ones(taken, d), at_minimiser, n - due - 1))
-    if due + low == 0:
-        return points, repeats
-    places = _telling(fit, shape, lack, _checks(taken, d), min(due, PLACES), rng)
+    places = _telling(fit, shape, lack, before, min(due, PLACES), rng)
     counts = np.diff(np.linspace(0, due, len(places) + 1).astype(np.int64))
-    left, missing = repeats.copy(), due + low
-    while missing:  # from where most repeats are, a twentieth at a time: there they are missed least
-        most = int(np.argmax(left))
-        step = min(missing, max(1, int(left[most]) // SHARE))
-        left[most] -= step
-        missing -= step
-    return merge(np.vstack([points, places, fit.minimiser]), np.concatenate([left, counts, [low]]))
+    return merge(np.vstack([places, fit.minimiser]), np.concatenate([counts, [low]]))
 
 
-def _checks(taken: int, d: int) -> int:
-    """Return how many of the measurements of a search are checks: none of those that any quadratic fits."""
+def _checks(taken: int, d: int, spare: int) -> int:
+    """Return how many of the measurements of a search are checks: none of those that any quadratic fits.
+
+    The first ones are for designs of hardly more places than coefficients; with so many to ``spare`` none is needed.
+    """
     beyond = max(0, taken - n_terms(d))
-    return max(beyond // SHARE, min(beyond // SECOND_SHARE, SECOND * (d + 1)), min(beyond // FIRST_SHARE, FIRST))
+    first = min(beyond // FIRST_SHARE, FIRST) if spare < FIRST else 0
+    return max(beyond // SHARE, min(beyond // SECOND_SHARE, SECOND * (d + 1)), first)
+
+
+def _n_places(lack: LackOfFit) -> int:
+    """Return how many places were measured; those near to each other, where a design moves a little, are one."""
+    return 0 if lack.contrasts is None else len(distinct_rows(np.round(lack.contrasts.points / NEAR))[0])
 
 
 def _low_ones(taken: int, d: int) -> int:
@@ -103,21 +109,32 @@ def _low_ones(taken: int, d: int) -> int:
     return min(taken // LOW_SHARE, max(0, taken - n_terms(d)) // LOW_BEYOND)
 
 
+def _possible(centre: Vector, shape: Shape, n: int, rng: np.random.Generator) -> Matrix:
+    """Return n random places about the centre and as many at the edge, where most tell more of a quadratic."""
+    d = centre.size
+    inside = project_onto_region(shape, centre + rng.uniform(-1, 1, (n, d)) * rng.uniform(0.1, 1.0, (n, 1)))
+    edge = random_points(shape, n, d, rng)
+    if shape is Shape.BOX:  # on faces of every dimension
+        edge = np.where(rng.random((n, d)) < rng.random((n, 1)), rng.uniform(-1, 1, (n, d)), edge)
+    return np.vstack([inside, edge])
+
+
 def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: int, rng: np.random.Generator) -> Matrix:
     """Return n places, the one where a discrepancy would move the minimum most, the next where it would show most."""
     z, d = fit.minimiser, fit.minimiser.size
-    tried = TRIED + n
-    places = project_onto_region(shape, z + rng.uniform(-1, 1, (tried, d)) * rng.uniform(0.1, 1.0, (tried, 1)))
+    if n == 0:
+        return np.zeros((0, d))
+    places = _possible(z, shape, TRIED + n, rng)
     if lack.contrasts is None or not lack.contrasts.is_full:
         return places[:n]
     phi, Sigma = features(places), fit.covariance
     known = fit.sigma2 + np.sum((phi @ Sigma) * phi, axis=1)
     worth = np.sum((phi @ (Sigma @ regret_weight(fit, shape) @ Sigma)) * phi, axis=1) / known
-    favour = USELESS + worth / worth.max()
+    favour = USELESS + (worth / worth.max()) ** min(d, 2)  # of one knob only the ends tell much, and show nothing
     steps = STEP * np.eye(d)
     everything = np.vstack([places, z + steps, z - steps])
     possible = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0, TIP), (DECAY,), (SIZE,))
-    at, up, down = np.split(np.hstack([one.root for one in possible]), [tried, tried + d])
+    at, up, down = np.split(np.hstack([one.root for one in possible]), [len(places), len(places) + d])
     C, G = at @ at.T, (up - down) @ at.T / (2 * STEP)  # covariances among the places, and of the slope with them
     K = free_inverse(fit, shape)
     chosen: list[int] = []

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.core import Counts, Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.positive import Factor, factored, positive_inverse
 from paraboloid.numerics.quadratic_model import (
     features,
@@ -95,16 +95,16 @@ class QuadraticFit:
         """Return the model's value at a point in unit coordinates."""
         return float(features(z[None, :])[0] @ self.theta)
 
-    def expecting(self, points: Matrix) -> "QuadraticFit":
-        """Return the fit with the covariance that one measurement more at each of the points (m, d) will leave."""
+    def expecting(self, points: Matrix, repeats: Counts | None = None) -> "QuadraticFit":
+        """Return the fit with the covariance that one measurement more, or several, at each point (m, d) will leave."""
         if len(points) == 0:
             return self
-        phi = features(points)
+        counts = np.ones(len(points)) if repeats is None else repeats.astype(np.float64)
+        phi = features(points) * np.sqrt(counts / self.sigma2)[:, None]  # in units of the noise
         reach = phi @ self.covariance
-        covariance = self.covariance - reach.T @ linalg.solve(
-            self.sigma2 * np.eye(len(points)) + reach @ phi.T, reach, assume_a="pos"
-        )
-        information = None if self.information is None else self.information + phi.T @ phi / self.sigma2
+        told = linalg.solve(np.eye(len(points)) + reach @ phi.T, reach, assume_a="pos")
+        covariance = self.covariance - reach.T @ told
+        information = None if self.information is None else self.information + phi.T @ phi
         return replace(self, covariance=(covariance + covariance.T) / 2, information=information)
 
 
