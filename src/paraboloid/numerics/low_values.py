@@ -27,7 +27,7 @@ from paraboloid.numerics.region import minimise_on_region, project_onto_region
 from paraboloid.numerics.tails import Limited
 from paraboloid.numerics.window import Window, selected
 
-__all__ = ["close_in_low"]
+__all__ = ["close_in_low", "repeats_differ_hugely"]
 
 NORMAL = 2.563  # standard deviations between the least and the greatest tenth of a normal law
 LEVELS = (0.05, 0.1, 0.2, 0.35, 0.5)
@@ -79,6 +79,30 @@ def close_in_low(
     if curve.likelihood - even_likelihood(values, curve.level, [plain, curve.theta]) < SURE:
         return None
     return _closed(measured, values, curve, low, unit, shape)
+
+
+def repeats_differ_hugely(evidence: Evidence) -> bool:
+    """Tell whether values of one and the same place differ by a huge factor, which no shape explains.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 20)[:, None]
+    >>> y = np.exp(9 * z) * 1e6 ** np.random.default_rng(0).random((20, 3))  # the factor is between 1 and a million
+    >>> repeats_differ_hugely(Evidence.empty(1).with_measurements(z, Measurements.from_values(y)))
+    True
+    """
+    sample = single_values(evidence)
+    if sample is None or not sample.n_values:
+        return False
+    above = sample.values - float(sample.values.min())
+    kept = above > 0
+    rows, logs = sample.rows[kept], np.log(above[kept])
+    n = np.bincount(rows)[rows]
+    apart = (logs - (np.bincount(rows, weights=logs) / np.maximum(np.bincount(rows), 1))[rows])[n > 1]
+    if len(apart) < ENOUGH * n_terms(evidence.dimension):
+        return False
+    low, high = np.quantile(apart * np.sqrt(n / np.maximum(n - 1.0, 1.0))[n > 1], [0.1, 0.9])
+    return bool(high - low > math.log(HUGE))
 
 
 def _most_telling(values: Heights) -> Curve | None:

@@ -15,7 +15,7 @@ from paraboloid.core import Evidence, Shape, Vector
 from paraboloid.numerics.closing_in import Closed, close_in
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
-from paraboloid.numerics.low_values import close_in_low
+from paraboloid.numerics.low_values import close_in_low, repeats_differ_hugely
 from paraboloid.numerics.narrowing import expected_regret
 from paraboloid.numerics.smooth import SmoothFit
 from paraboloid.numerics.smooth_fit import fit_smooth
@@ -146,7 +146,8 @@ def _fitted_model(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     closed = None
     if not (limited.is_quadratic or is_certain):  # else what looks like noise that grows is rounding, or the shape
         closed = close_in(_once(evidence) if limited.is_exact else evidence, fit, shape, limited.is_exact)
-        if closed is not None or not lack.is_sure:  # else what looks like a huge factor is the shape
+        # Where the shape surely is no quadratic, what looks like a huge factor may be the shape.
+        if closed is not None or not lack.is_sure or repeats_differ_hugely(evidence):
             closed = close_in_low(evidence, limited, fit, shape, closed) or closed
     is_shape = lack.is_sure and (closed is None or closed.gain < lack.log_bayes_factor)
     if is_shape:
