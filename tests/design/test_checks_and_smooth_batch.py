@@ -74,14 +74,6 @@ def test_none_of_the_first_p_measurements_is_spent_at_the_minimiser() -> None:
     assert np.any(np.all(points == fit.minimiser, axis=1))
 
 
-def test_many_places_of_the_design_itself_spare_the_first_checks() -> None:
-    (fit, lack), rng = quadratic(Shape.BOX), np.random.default_rng(2)
-    assert lack.contrasts is not None
-    few = replace(lack, contrasts=replace(lack.contrasts, points=0.1 * lack.contrasts.points))
-    counts = [int(check_points(fit, Shape.BOX, 6, 12, rng, one)[1].sum()) for one in (few, lack)]
-    assert counts == [2, 1]
-
-
 def test_checks_are_distinct_places() -> None:
     (fit, lack), rng = quadratic(Shape.BALL), np.random.default_rng(8)
     points, repeats = check_points(fit, Shape.BALL, 200, 400, rng, lack)

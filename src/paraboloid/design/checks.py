@@ -12,7 +12,6 @@ the best for it. The others of a batch are designed with the checks in mind.
 import numpy as np
 
 from paraboloid.core import Counts, Matrix, Shape, Vector
-from paraboloid.core.arrays import distinct_rows
 from paraboloid.design.batch import merge
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, n_terms, project_onto_region, random_points
@@ -28,8 +27,7 @@ LOW_SHARE, LOW_BEYOND = 40, 30  # one in so many is taken at the minimiser, and 
 TRIED = 50  # random places, and as many at the edge, of which the most telling are taken
 LEAST_SHARE = 0.5  # of a batch stays with the design
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
-USELESS = 0.05  # worth of a place that tells nothing of a quadratic, against the most useful one
-NEAR = 0.3  # side of the cells in which places count as one
+USELESS = 0.1  # worth of a place that tells nothing of a quadratic, against the most useful one
 STEP = 0.1  # of the difference that the slope comes from
 LENGTH, DECAY, SIZE = 0.6, 0.5, 5.0  # of the discrepancies that would show: in the middle of those looked for
 
@@ -76,32 +74,22 @@ def check_points(
     >>> fit = fit_quadratic(evidence, Shape.BOX)
     >>> lack, rng = lack_of_fit(evidence, fit, Shape.BOX), np.random.default_rng(0)
     >>> points, repeats = check_points(fit, Shape.BOX, 29, 50, rng, lack)
-    >>> points.shape[1], int(repeats.sum())
-    (1, 4)
+    >>> len(points), int(repeats.sum())
+    (2, 2)
     """
     d = fit.minimiser.size
-    spare = _n_places(lack) - n_terms(d)
-    before = _checks(taken, d, spare)
-    due = min(_checks(taken + n, d, spare) - before, max(1, int(LEAST_SHARE * n)))
+    before = _checks(taken, d)
+    due = min(_checks(taken + n, d) - before, max(1, int(LEAST_SHARE * n)))
     low = max(0, min(_low_ones(taken + n, d) - _low_ones(taken, d), at_minimiser, n - due - 1))
     places = _telling(fit, shape, lack, before, min(due, PLACES), rng)
     counts = np.diff(np.linspace(0, due, len(places) + 1).astype(np.int64))
     return merge(np.vstack([places, fit.minimiser]), np.concatenate([counts, [low]]))
 
 
-def _checks(taken: int, d: int, spare: int) -> int:
-    """Return how many of the measurements of a search are checks: none of those that any quadratic fits.
-
-    The first ones are for designs of hardly more places than coefficients; with so many to ``spare`` none is needed.
-    """
+def _checks(taken: int, d: int) -> int:
+    """Return how many of the measurements of a search are checks: none of those that any quadratic fits."""
     beyond = max(0, taken - n_terms(d))
-    first = min(beyond // FIRST_SHARE, FIRST) if spare < FIRST else 0
-    return max(beyond // SHARE, min(beyond // SECOND_SHARE, SECOND * (d + 1)), first)
-
-
-def _n_places(lack: LackOfFit) -> int:
-    """Return how many places were measured; those near to each other, where a design moves a little, are one."""
-    return 0 if lack.contrasts is None else len(distinct_rows(np.round(lack.contrasts.points / NEAR))[0])
+    return max(beyond // SHARE, min(beyond // SECOND_SHARE, SECOND * (d + 1)), min(beyond // FIRST_SHARE, FIRST))
 
 
 def _low_ones(taken: int, d: int) -> int:
