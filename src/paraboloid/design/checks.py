@@ -27,7 +27,7 @@ LOW_SHARE, LOW_BEYOND = 40, 30  # one in so many is taken at the minimiser, and 
 TRIED = 50  # random places, and as many at the edge, of which the most telling are taken
 LEAST_SHARE = 0.5  # of a batch stays with the design
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
-USELESS = 0.1  # worth of a place that tells nothing of a quadratic, against the most useful one
+USELESS = 0.05  # worth of a place that tells nothing of a quadratic, against the most useful one
 STEP = 0.1  # of the difference that the slope comes from
 LENGTH, DECAY, SIZE = 0.6, 0.5, 5.0  # of the discrepancies that would show: in the middle of those looked for
 
