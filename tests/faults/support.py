@@ -13,6 +13,8 @@ from paraboloid.core import Vector
 UNIT = [(-1.0, 1.0), (-1.0, 1.0)]
 MINIMUM = np.array([0.3, -0.2])
 SIGMA = 0.3
+CONFIDENT = 0.9999
+"""Of bounds and intervals that one run is asked to keep: at 95 % such a test would fail once in twenty times."""
 
 Measure = Callable[[Vector], float]
 Door = Callable[..., OptimizeResult]
@@ -28,13 +30,17 @@ def noisy(seed: int) -> Measure:
     return lambda x: bowl(x) + SIGMA * stream.standard_normal()
 
 
-def by_minimize(measure: Measure, folder: Path, *, budget: int, rng: Any = 0, domain: Any = UNIT) -> OptimizeResult:
-    return minimize(measure, domain, budget=budget, rng=rng)
+def by_minimize(
+    measure: Measure, folder: Path, *, budget: int, rng: Any = 0, domain: Any = UNIT, confidence: float = 0.95
+) -> OptimizeResult:
+    return minimize(measure, domain, budget=budget, rng=rng, confidence=confidence)
 
 
-def by_study(measure: Measure, folder: Path, *, budget: int, rng: Any = 0, domain: Any = UNIT) -> OptimizeResult:
+def by_study(
+    measure: Measure, folder: Path, *, budget: int, rng: Any = 0, domain: Any = UNIT, confidence: float = 0.95
+) -> OptimizeResult:
     path = folder / f"{len(list(folder.iterdir()))}.db"
-    with Study.open(path, domain, budget=budget, rng=rng) as study:
+    with Study.open(path, domain, budget=budget, rng=rng, confidence=confidence) as study:
         while trials := study.ask(4):
             for trial in trials:
                 study.tell(trial.id, measure(np.array(list(trial.x.values()))))

@@ -9,7 +9,7 @@ import pytest
 
 from paraboloid import Ball, Box, Knob, Study
 from paraboloid.core import Vector
-from tests.faults.support import DOORS, Door, Measure, bowl, noisy
+from tests.faults.support import CONFIDENT, DOORS, Door, Measure, bowl, noisy
 
 NAMED_BOX = Box([Knob("heat", -1, 1), Knob("flow", -1, 1)])
 NAMED_BALL = Ball([0, 0], names=["heat", "flow"])
@@ -57,7 +57,7 @@ def test_along_a_flat_direction_nothing_blows_up_and_the_bound_holds(
         return float(10 * (x[0] - 0.2) ** 2 + curvature * x[1] ** 2)
 
     for seed in range(3):
-        answer = door(with_noise(surface, seed), tmp_path, budget=60, domain=NAMED_BOX)
+        answer = door(with_noise(surface, seed), tmp_path, budget=60, domain=NAMED_BOX, confidence=CONFIDENT)
         assert surface(answer.x) <= answer.regret_bound
         assert np.all(np.abs(answer.x) <= 1) and np.all(np.isfinite(answer.x_cov))
         width = answer.x_ci[:, 1] - answer.x_ci[:, 0]
@@ -87,7 +87,7 @@ def test_a_corner_that_always_fails_is_left_and_the_rest_goes_on(door: Door, tmp
         tried.append(x)
         return math.nan if x[0] > 0.6 and x[1] > 0.6 else measure(x)
 
-    answer = door(fails_in_a_corner, tmp_path, budget=60)
+    answer = door(fails_in_a_corner, tmp_path, budget=60, confidence=CONFIDENT)
     late = [x for x in tried[30:] if x[0] > 0.6 and x[1] > 0.6]
     assert len(late) <= 3 and 0 < answer.nfail < 15 and answer.nfev == 60
     assert bowl(answer.x) <= answer.regret_bound

@@ -11,7 +11,19 @@ from scipy import stats
 
 from paraboloid import Study, minimize
 from paraboloid.core import Vector
-from tests.faults.support import DOORS, MINIMUM, SIGMA, UNIT, Door, Measure, bowl, by_minimize, by_study, noisy
+from tests.faults.support import (
+    CONFIDENT,
+    DOORS,
+    MINIMUM,
+    SIGMA,
+    UNIT,
+    Door,
+    Measure,
+    bowl,
+    by_minimize,
+    by_study,
+    noisy,
+)
 from tests.statistical import FALSE_ALARM, POWER
 
 TERMS = 6
@@ -30,8 +42,9 @@ def test_one_wild_value_after_the_pilot_has_a_bounded_effect_and_is_flagged(
 ) -> None:  # C4
     """Whatever its size it moves the answer by no more than the noise may: both lie within their own bounds."""
     assert 40 >= 2 * TERMS
-    clean = door(noisy(number), tmp_path, budget=40)
-    answers = [door(with_one_wild(noisy(number), number, size), tmp_path, budget=40) for size in (1e6, 1e12)]
+    options = {"budget": 40, "confidence": CONFIDENT}
+    clean = door(noisy(number), tmp_path, **options)
+    answers = [door(with_one_wild(noisy(number), number, size), tmp_path, **options) for size in (1e6, 1e12)]
     for answer in answers:
         assert any("1 value lies far from the fit" in caveat for caveat in answer.caveats)
         assert bowl(answer.x) <= answer.regret_bound + clean.regret_bound
@@ -46,7 +59,7 @@ def test_one_wild_value_after_the_pilot_has_a_bounded_effect_and_is_flagged(
 @pytest.mark.filterwarnings("ignore:An ill-conditioned matrix")
 def test_a_wild_value_among_the_first_brings_no_false_bound(door: Door, number: int, tmp_path: Path) -> None:  # C4
     """With so few points nothing tells which value is wild: the answer may be bad, but then it says so."""
-    answer = door(with_one_wild(noisy(number), number, 1e12), tmp_path, budget=40)
+    answer = door(with_one_wild(noisy(number), number, 1e12), tmp_path, budget=40, confidence=CONFIDENT)
     assert answer.caveats
     assert bowl(answer.x) <= answer.regret_bound
 
@@ -54,10 +67,10 @@ def test_a_wild_value_among_the_first_brings_no_false_bound(door: Door, number: 
 @pytest.mark.parametrize("number", [1, 3, 5])
 @pytest.mark.filterwarnings("ignore:An ill-conditioned matrix")
 def test_a_wild_value_that_is_corrected_leaves_a_good_answer(number: int, tmp_path: Path) -> None:  # C4
-    """At 99.9 %: of three runs one in three hundred may be without its bound. And the answer is
-    said to be surely better than the centre, where a search without any data would end."""
+    """It loses no more than ten times what is expected: by chance one run in 600 would, χ² of one freedom being above
+    ten. And it is said to be surely better than the centre, where a search without any data would end."""
     measure = with_one_wild(noisy(number), number, 1e12)
-    with Study.open(tmp_path / "study.db", UNIT, budget=60, rng=0, confidence=0.999) as study:
+    with Study.open(tmp_path / "study.db", UNIT, budget=60, rng=0) as study:
         while trials := study.ask(4):
             for trial in trials:
                 study.tell(trial.id, measure(np.array(list(trial.x.values()))))
@@ -65,7 +78,7 @@ def test_a_wild_value_that_is_corrected_leaves_a_good_answer(number: int, tmp_pa
                 right = float(study.trial(number).value or 0.0) - 1e12  # what was lost of it is below 1e-3
                 study.tell(number, right, replace=True)
         answer = study.recommend()
-    assert bowl(answer.x) <= answer.regret_bound < bowl(np.zeros(2))
+    assert bowl(answer.x) <= 10 * answer.regret and answer.regret_bound < bowl(np.zeros(2))
 
 
 NOISES: dict[str, Callable[[np.random.Generator], float]] = {
