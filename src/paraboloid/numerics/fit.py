@@ -234,11 +234,11 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
     phi = features(evidence.points[measured])
     is_known = precision > 0
     free = np.where(is_known, 0.0, counts)  # how many measurements of unknown variance
-    unknown = _Moments.of(phi, y, free, float(scatter[~is_known].sum()) / scale**2)
-    floor, seen = _noise_seen(unknown, phi, y, free, float(scatter[~is_known].sum()) / scale**2)
+    unknown = _Moments.of(phi, y, free, float(scatter[~is_known].sum()) / (scale * scale))
+    floor, seen = _noise_seen(unknown, phi, y, free, float(scatter[~is_known].sum()) / (scale * scale))
     problem = _Problem(
         unknown,
-        _Moments.of(phi, y, precision * scale**2, 0.0),
+        _Moments.of(phi, y, precision * (scale * scale), 0.0),
         int(free.sum()),
         n,
         d,
@@ -254,16 +254,16 @@ def fit_quadratic(evidence: Evidence, shape: Shape, near: QuadraticFit | None = 
         found = _most_foretelling(problem, phi, y, free, r0)
     else:
         found = _best_fit(problem, r0)
-    sigma2 = found.sigma2 * scale**2 if problem.n_unknown else float(counts.sum() / precision.sum())
+    sigma2 = found.sigma2 * (scale * scale) if problem.n_unknown else float(counts.sum() / precision.sum())
     theta = found.theta * scale
     theta[0] += shift
     return QuadraticFit(
         theta,
-        found.covariance * scale**2,
+        found.covariance * (scale * scale),
         sigma2,
         max(n - found.used, 0.0),
         minimise_on_region(shape, vector_to_matrix(found.theta[d + 1 :], d), found.theta[1 : d + 1]),
-        problem.objective(found.sigma2, found.r2).data.M / scale**2,
+        problem.objective(found.sigma2, found.r2).data.M / (scale * scale),
     )
 
 
