@@ -17,6 +17,7 @@ import comparison
 import numpy as np
 from contest import analysis
 from contest.pages import others_summary
+from contest.provenance import versions
 from contest.runner import read_rows
 from contest.standings import Standings
 from contest.tables import margin_summary
@@ -264,8 +265,7 @@ def rows_of(name: str) -> list[Row]:
 def made(name: str, rows: list[Row]) -> str:
     """Return a table and which version it is of: ours alone, for that of rivals is their package's."""
     ours = [row for row in rows if row.get("solver", "paraboloid") == "paraboloid"]
-    commits = sorted({str(row.get("commit", "an earlier version")) for row in ours})
-    return f"{TABLES[name](rows)}\n\n*Measured at {', '.join(commits)}.*\n"
+    return f"{TABLES[name](rows)}\n\n*Measured at {', '.join(versions(ours))}.*\n"
 
 
 def written(text: str) -> str:

@@ -1,10 +1,10 @@
 """Writes docs/benchmarks.md and docs/where-we-lose.md, with their pictures, from the rows of a contest."""
 
-from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from contest import figures, tables
+from contest.provenance import versions
 from contest.reasons import REASONS, SETTINGS
 from contest.standings import OURS, Cell, Standings
 
@@ -58,11 +58,11 @@ def write(of: Standings, folder: Path, files: list[str]) -> None:
 
 
 def _made_from(of: Standings, files: list[str]) -> str:
-    commits = Counter(f"{row['commit']}, source {row['source']}" for row in of.rows if row["solver"] == OURS)
+    commits = versions(row for row in of.rows if row["solver"] == OURS)
     listed = ", ".join(f"`benchmarks/results/{name}`" for name in files)
     return (
         f"Made from {listed} ({len(of.rows):,} runs of {len(of.solvers)} solvers in {_n_cells(of)} cells) by `python "
-        f"benchmarks/everything.py analyse ... --pages docs`. Paraboloid as of {'; '.join(commits)}."
+        f"benchmarks/everything.py analyse ... --pages docs`. Paraboloid as of {', '.join(commits)}."
     )
 
 

@@ -3,16 +3,30 @@
 import hashlib
 import os
 import subprocess
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import paraboloid
 
-__all__ = ["made_by", "source_of_ours"]
+__all__ = ["made_by", "source_of_ours", "versions"]
 
 
 def made_by() -> dict[str, str]:
     """Return the commit, marked if the tree differs from it, and digits that stand for the package's text."""
     return {"commit": _commit(), "source": source_of_ours()}
+
+
+def versions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the commits of rows, one for each text of the package.
+
+    A tree that differed from its commit elsewhere, and not in the package, counts as that commit.
+    """
+    of: dict[str, str] = {}
+    for row in rows:
+        commit, source = str(row.get("commit", "an earlier version")), str(row.get("source", ""))
+        of[source] = min(of.get(source, commit), commit, key=len)
+    return sorted(set(of.values()))
 
 
 def source_of_ours() -> str:
