@@ -53,6 +53,7 @@ from paraboloid.design import (
     assess,
     away_from_failures,
     check_points,
+    likely_instance,
     merge,
     next_batch,
     next_smooth_batch,
@@ -289,7 +290,7 @@ def _designed(
     rest = n - int(counts.sum())
     if rest == 0:
         return checks, counts
-    fit = model.fit.expecting(expected).expecting(checks, counts)
+    fit = likely_instance(model.fit, model.shape).expecting(expected).expecting(checks, counts)
     points, repeats = next_batch(fit, model.shape, rest, rng, ahead)
     return merge(np.vstack([points, checks]), np.concatenate([repeats, counts]))
 

@@ -6,6 +6,7 @@ from paraboloid.design.checks import check_points, pilot_with_checks
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
 from paraboloid.design.instance_limit import instance_limit, optimal_design
+from paraboloid.design.likely_instance import likely_instance
 from paraboloid.design.scattered import scattered_batch
 from paraboloid.design.smooth_batch import next_smooth_batch
 from paraboloid.design.solver import Design, solve_design
@@ -18,6 +19,7 @@ __all__ = [
     "check_points",
     "free_inverse",
     "instance_limit",
+    "likely_instance",
     "merge",
     "next_batch",
     "next_smooth_batch",

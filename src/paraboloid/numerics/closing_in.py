@@ -39,7 +39,11 @@ from paraboloid.numerics.window import Window, selected
 
 __all__ = ["Closed", "close_in", "n_low", "single_values"]
 
-SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height: once in 10,000 by chance
+SURE = 3.9  # gain in log likelihood by which the noise surely grows with the height, if heights were known
+FOLLOWED = 0.1
+"""Of p²/n, which is how much more of it chance alone may give: the heights are those of a fit, and its p coefficients
+follow the noise by p/n each. Without it 4 of 12 quadratics of twenty knobs were left for a window at 1.8p measurements,
+by gains of up to 10; noise that grows gives ten to twenty there, and soon hundreds (tuning seeds)."""
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
 REFITTED = 4  # times p measurements, up to which a quadratic is fitted anew at first sight
 LOWER = (4.0, 16.0, 64.0)  # times than the greatest height: levels at all of which repeats may deny growing noise
@@ -126,7 +130,8 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, is_exact: bool
     level = _finer(measured, begin, LEVEL * highest, shape)  # the same everywhere
     best, lowest = _path(measured, level, highest, spread)
     gain, sample = _sure_gain(best, level), single_values(evidence)
-    if gain >= SURE and best.slope > LARGE and sample is not None:
+    enough = SURE + FOLLOWED * n_terms(d) ** 2 / evidence.n_measurements
+    if gain >= enough and best.slope > LARGE and sample is not None:
         begin = replace(best, likelihood=-np.inf)
         other = _path(measured, begin, min(FINER**2 * best.height, highest), spread, sample)
         if other[0].likelihood > best.likelihood + SURE:
@@ -134,7 +139,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, is_exact: bool
             gain = _sure_gain(best, level)
     target = max(lowest, SAFE * expected_regret(best.fit), FINEST * spread)
     if (
-        gain < SURE
+        gain < enough
         or not target < edge / NEARER
         or _repeats_object(measured, _heights(best.fit, best.evidence), best.height)
     ):

@@ -1,0 +1,73 @@
+"""The instance that a design is made for: the fitted one, less what noise has done to its curvatures.
+
+The eigenvalues of a matrix that is known with noise lie farther apart than those of the truth, for noise repels them:
+with twenty knobs and 3p measurements a round bowl seems to be curved three to five times as much one way as another. A
+design for the fitted Hessian would serve these differences. Given the fitted eigenvectors, the best eigenvalues are
+
+    ξ_i = λ_i - 2 Σ_j s_ij² (λ_i - λ_j) / ((λ_i - λ_j)² + s_ij²),
+
+s_ij² the variance of v_iᵀĤv_j: for noise that is the same in all entries this is the estimator of Bun, Allez, Bouchaud
+and Potters (Rotational invariant estimator for general noisy matrices, IEEE Trans. Inform. Theory 62, 2016), with poles
+smoothed over s_ij; eigenvalues that are far apart beside the noise stay what they are. Their order is restored by
+isotonic regression, as Stein did for covariances. The slope follows by its regression on the curvature.
+
+The answer is not shrunk: its bound and its intervals are those of the fit.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import linalg, optimize
+
+from paraboloid.core import Matrix, Shape, Vector
+from paraboloid.numerics import QuadraticFit, minimise_on_region
+from paraboloid.numerics.quadratic_model import upper_triangle
+
+__all__ = ["likely_instance"]
+
+
+def likely_instance(fit: QuadraticFit, shape: Shape) -> QuadraticFit:
+    """Return the fit with curvatures as far apart as they probably are, and the slope and minimiser that go with them.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_quadratic, random_points
+    >>> rng = np.random.default_rng(0)
+    >>> z = random_points(Shape.BALL, 80, 5, rng) * rng.uniform(0, 1, (80, 1))
+    >>> y = 5 * np.sum(z**2, axis=1, keepdims=True) + rng.standard_normal((80, 1))  # a round bowl, its curvature is 10
+    >>> evidence = Evidence.empty(5).with_measurements(z, Measurements.from_values(y))
+    >>> fit = fit_quadratic(evidence, Shape.BALL)
+    >>> likely = likely_instance(fit, Shape.BALL)
+    >>> bool(np.linalg.cond(likely.hessian) < np.linalg.cond(fit.hessian) / 2)
+    True
+    """
+    d = fit.minimiser.size
+    if d == 1 or fit.information is None:
+        return fit
+    eigenvalues, Q = np.linalg.eigh(fit.hessian)
+    noise = fit.covariance @ fit.information @ fit.covariance  # what the prior holds has not been spread by noise
+    nearer = _nearer(eigenvalues, _variances(noise[d + 1 :, d + 1 :], Q))
+    H: Matrix = (Q * nearer) @ Q.T
+    i, j = upper_triangle(d)
+    change = H[i, j] - fit.theta[d + 1 :]
+    told = linalg.solve(fit.covariance[d + 1 :, d + 1 :], change, assume_a="pos")
+    theta = np.concatenate([fit.theta[: d + 1] + fit.covariance[: d + 1, d + 1 :] @ told, H[i, j]])
+    return replace(fit, theta=theta, minimiser=minimise_on_region(shape, H, theta[1 : d + 1]))
+
+
+def _variances(covariance: Matrix, Q: Matrix) -> Matrix:
+    """Return the variance of v_iᵀHv_j for all columns v of Q, from the covariance (q, q) of the entries H_kl, k ≤ l."""
+    i, j = upper_triangle(len(Q))
+    products = Q[np.ix_(i, i)] * Q[np.ix_(j, j)] + Q[np.ix_(j, i)] * Q[np.ix_(i, j)]
+    products[i == j] /= 2
+    variances = np.empty_like(Q)
+    variances[i, j] = variances[j, i] = np.maximum(np.sum(products * (covariance @ products), axis=0), 0.0)
+    return variances
+
+
+def _nearer(eigenvalues: Vector, variances: Matrix) -> Vector:
+    """Return ξ in the order of the eigenvalues, and within their range."""
+    apart = eigenvalues[:, None] - eigenvalues
+    repelled = np.sum(variances * apart / (apart**2 + variances + np.finfo(np.float64).tiny), axis=1)
+    ordered = optimize.isotonic_regression(eigenvalues - 2 * repelled).x
+    return np.clip(ordered, eigenvalues[0], eigenvalues[-1])
