@@ -24,6 +24,7 @@ c, R                ``centre``, ``spread``  of the window: z = c + R w, |w| ≤ 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,7 +47,9 @@ follow the noise by p/n each. Without it 4 of 12 quadratics of twenty knobs were
 by gains of up to 10; noise that grows gives ten to twenty there, and soon hundreds (tuning seeds)."""
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
 REFITTED = 4  # times p measurements, up to which a quadratic is fitted anew at first sight
-LOWER = (4.0, 16.0, 64.0)  # times than the greatest height: levels at all of which repeats may deny growing noise
+LOWER = {4.0: 0.0, 16.0: SURE, 64.0: SURE}
+"""So many times lower than the greatest height are levels at which repeats may deny growing noise, all by so much:
+where it is level up to a quarter of that height, a denial would take many repeats, and little would be gained."""
 DEEP = 100.0  # times lower than the greatest height: who measures most there has closed in before
 LOW = 0.05  # of the average height
 NEARER = 2.0  # a window must be lower than what was measured by this factor
@@ -141,7 +144,7 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, is_exact: bool
     if (
         gain < enough
         or not target < edge / NEARER
-        or _repeats_object(measured, _heights(best.fit, best.evidence), best.height)
+        or _repeats_object(measured, _heights(best.fit, best.evidence), {best.height: SURE})
     ):
         return None
     return replace(_closed(best, replace(best.evidence, points=measured.points), target, shape), gain=gain)
@@ -227,7 +230,7 @@ def _looks_worth(
     measured: Evidence, fit: QuadraticFit, heights: Vector, squares: tuple[Vector, Vector], plain: tuple[float, float]
 ) -> bool:
     """Tell at first sight, by the heights of the plain fit, whether the noise may grow with the height."""
-    if _repeats_object(measured, heights, *[float(heights.max()) / lower for lower in LOWER]):
+    if _repeats_object(measured, heights, {float(heights.max()) / lower: by for lower, by in LOWER.items()}):
         return False
     is_low = heights < float(heights.max()) / DEEP
     if 2 * int(measured.counts[is_low].sum()) > measured.n_measurements:
@@ -355,10 +358,10 @@ def _sure_gain(best: _State, level: _State) -> float:
     return best.likelihood - level.likelihood - float(wild.sum())
 
 
-def _repeats_object(measured: Evidence, heights: Vector, *levels: float) -> bool:
+def _repeats_object(measured: Evidence, heights: Vector, levels: Mapping[float, float]) -> bool:
     """Tell whether the scatter of repeats denies what the misfit says, which may be another shape and no noise.
 
-    At every one of the levels: heights at which both parts of the noise would be equal.
+    At every one of the levels, heights at which both parts of the noise would be equal, by so much in log likelihood.
     """
     rows = np.flatnonzero(measured.counts > 1)
     if not rows.size or not measured.scatter[rows].max() > 0:
@@ -366,7 +369,7 @@ def _repeats_object(measured: Evidence, heights: Vector, *levels: float) -> bool
     freedom = measured.counts[rows] - 1.0
     squares = measured.scatter[rows] / freedom, freedom / 2
     plain = _likelihood(np.ones(len(rows)), *squares)[0]
-    return all(_likelihood(level**2 + heights[rows] ** 2, *squares)[0] < plain - SURE for level in levels)
+    return all(_likelihood(level**2 + heights[rows] ** 2, *squares)[0] < plain - by for level, by in levels.items())
 
 
 def _shares(state: _State) -> tuple[Vector, npt.NDArray[np.bool_]]:

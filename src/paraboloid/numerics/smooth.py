@@ -326,7 +326,7 @@ class Posterior:
         return across, fit._gradient_prior(z) - own.T @ own
 
 
-def made_positive(H: Matrix) -> Matrix:
+def made_positive(H: Matrix, floor: float = FLOOR) -> Matrix:
     """Return the matrix, or each of (m, d, d), with absolute eigenvalues, none below a small part of the largest.
 
     >>> import numpy as np
@@ -335,7 +335,7 @@ def made_positive(H: Matrix) -> Matrix:
     """
     eigenvalues, Q = np.linalg.eigh((H + H.swapaxes(-1, -2)) / 2)
     size = np.abs(eigenvalues)
-    least = np.maximum(FLOOR * size.max(axis=-1, keepdims=True), 1e-12)
+    least = np.maximum(floor * size.max(axis=-1, keepdims=True), 1e-12)
     positive: Matrix = (Q * np.maximum(size, least)[..., None, :]) @ Q.swapaxes(-1, -2)
     return positive
 

@@ -30,11 +30,13 @@ MOST = 1000  # points that enter; beyond, the highest are left out
 ENOUGH = (150, 300)  # of them tell the numbers of the likelihood, which take most of the time,
 STEPS = (30, 15)  # in so many steps of its ascent, for a first centre and for a better one
 PLACES = (3, 5)  # the best measured places are where descents begin, for a first centre and for a better one
+LOWEST = 50  # measured places by the mean, among which those are looked for: deviations take longer than means
 CAUTION = 2.0  # standard deviations by which a place must be lower to be preferred
 KNOWN = 2.0  # times the standard deviation at the best place, up to which another counts as known as well
 FREEDOM = 500.0  # of repeats that count: the noise is then known to 6 %, and more would outweigh all else in the ascent
 REPEATS = 5  # degrees of freedom of repeats, from which on they say what the noise is at the start
-DESCENT = 25
+DESCENT = 25  # steps,
+FLATTEST = 1e-3  # for which the least curvature is this part of the largest: with more, they would creep along a valley
 LEVELS = np.linspace(-1.0, 1.0, 17)  # of a knob, at which another basin is looked for
 
 
@@ -173,7 +175,8 @@ def _root(covariance: Matrix) -> Matrix:
 def _answer(fit: SmoothFit, means: Means, shape: Shape, quadratic: Vector, places: int) -> Vector:
     """Return the local minimiser whose basin is lowest for sure; where measured places are safer, one of them."""
     measured = project_onto_region(shape, means.points)  # what was measured outside is not recommended
-    safest = measured[np.argsort(_safe(fit, measured))[:places]]
+    lowest = measured[np.argsort(fit.value(measured))[:LOWEST]]
+    safest = lowest[np.argsort(_safe(fit, lowest))[:places]]
     starts = np.vstack([safest, project_onto_region(shape, fit.centre[None, :])])
     best = _safest(fit, np.vstack([_descended(fit, starts, shape), starts]))
     across = _across(fit, best, shape)
@@ -277,6 +280,9 @@ def _descended(fit: SmoothFit, starts: Matrix, shape: Shape) -> Matrix:
 
 def _newton_steps(z: Matrix, gradient: Matrix, H: Matrix, shape: Shape) -> Matrix:
     """Return the ways to the minima over the region of what the derivatives say, their curvature made positive."""
-    A = made_positive(H)
-    linear = gradient - np.einsum("mij,mj->mi", A, z)
-    return np.array([minimise_on_region(shape, *each) for each in zip(A, linear, strict=True)]) - z
+    A = made_positive(H, FLATTEST)
+    steps = np.asarray(-np.linalg.solve(A, gradient[:, :, None])[:, :, 0], dtype=np.float64)
+    reached = z + steps
+    for i in np.flatnonzero(np.any(project_onto_region(shape, reached) != reached, axis=1)):
+        steps[i] = minimise_on_region(shape, A[i], gradient[i] - A[i] @ z[i]) - z[i]
+    return steps

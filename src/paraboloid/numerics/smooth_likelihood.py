@@ -111,9 +111,8 @@ class Likelihood:
         return lowest, highest
 
     def covariance(self, numbers: Vector) -> Matrix:
-        """Return the covariance of the means, noise included."""
-        lower = np.tril(self._added(numbers, *self._kernels(numbers)[:3]))
-        return np.asarray(lower + np.tril(lower, -1).T)
+        """Return the lower half of the covariance of the means, noise included; the other half means nothing."""
+        return self._added(numbers, *self._kernels(numbers)[:3])
 
     def variances(self, numbers: Vector) -> Vector:
         """Return the prior variances of curves of single knobs, none on a ball."""
