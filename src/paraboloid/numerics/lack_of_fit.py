@@ -68,7 +68,7 @@ GROWTHS = (0.0, 0.7, TIP)
 
 DECAYS = (0.3, 0.7)  # of curves of single knobs
 # Of a discrepancy of size one: root mean square over the region of what the best quadratic there leaves of it, for each
-# of the LENGTHS; and of curves of single knobs. Hardly any of a long range is left: within the region it is a quadratic.
+# of the LENGTHS; and of curves of single knobs. Hardly any of a long range is left: in the region it is a quadratic.
 LEFT = {0.0: (0.55, 0.21, 0.04), 0.7: (0.55, 0.21, 0.04), TIP: (0.2, 0.18, 0.07)}
 LEFT_OF_CURVES = 0.85
 SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of the noise's
