@@ -263,7 +263,8 @@ def test_the_mean_regret_is_near_the_instance_limit_and_the_bound_holds(domain: 
     failed = int(stats.binom.isf(FALSE_ALARM, RUNS, 0.1))
     assert stats.binom.cdf(failed, RUNS, 0.55) <= 1 - POWER
     assert np.sum(np.array(regrets) > np.array(bounds)) <= failed
-    assert np.median(bounds) < 10 * np.median(regrets)  # and is not useless
+    # And is not useless, though with a spread of five times the noise 60 measurements tell little of other shapes.
+    assert np.median(bounds) < 30 * np.median(regrets)
 
 
 @over_domains

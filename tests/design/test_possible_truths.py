@@ -76,8 +76,8 @@ def test_the_spread_is_that_over_the_region(shape: Shape) -> None:
 def test_a_skewed_curve_that_is_not_seen_has_a_bound_that_counts_it(rate: float, least: float, gain: float) -> None:
     """exp(u) - u, u = r(x - 0.3), 60 measurements, 50 of them at three places, wherever no verdict is reached.
 
-    On other seeds (100 each) all bounds held at r = 0.7 and 75 % at r = 1.5: there the 95 % are NOT reached. Without the
-    discrepancy it was 75 % and none.
+    On other seeds (100 each) all bounds held at r = 0.7 and 75 % at r = 1.5: there the 95 % are NOT reached. Without
+    the discrepancy it was 75 % and none.
     """
     held, plainly = [], []
     for seed in range(60):
