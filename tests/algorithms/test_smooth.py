@@ -11,7 +11,7 @@ from scipy.stats import poisson
 from paraboloid import Ball, Box, minimize
 from paraboloid.algorithms import adaptive, conclude
 from paraboloid.core import Domain, Evidence, Matrix, Measurements, Procedure, Vector
-from paraboloid.numerics.lack_of_fit import PRIOR, SURE
+from paraboloid.numerics.lack_of_fit import OPEN, SURE
 
 Truth = Callable[[Matrix], Vector]
 
@@ -163,7 +163,7 @@ def test_a_million_repeats_are_not_denied_by_the_misfit_of_a_quadratic(seed: int
 
 def test_no_bound_where_the_values_speak_more_against_a_paraboloid_than_for_it() -> None:
     """A slight third power: of thirty draws some are sure, some open and some pass for a quadratic."""
-    z, likelier = np.linspace(-1, 1, 41)[:, None], float(np.log((1 - PRIOR) / PRIOR))
+    z, likelier = np.linspace(-1, 1, 41)[:, None], OPEN
     kinds = set()
     for seed in range(30):
         y = (z - 0.3) ** 2 + 0.2 * z**3 + 0.05 * np.random.default_rng(seed).standard_normal(z.shape)

@@ -45,6 +45,12 @@ def test_one_measurement_in_twenty_is_a_check_whatever_the_batches(shape: Shape)
     assert sum(checks) == 10 and max(checks) == 1
 
 
+@pytest.mark.parametrize("shape", list(Shape))
+def test_half_of_a_batch_are_checks_where_the_quadratic_is_doubted(shape: Shape) -> None:
+    (fit, lack), rng = quadratic(shape), np.random.default_rng(2)
+    assert check_points(fit, shape, 200, 40, rng, lack, is_doubted=True)[1].sum() == 20
+
+
 def test_of_the_first_measurements_of_one_knob_some_are_at_places_that_no_parabola_needs() -> None:
     """All at -1, 0 and 1, any values lie on a parabola: the checks must go between, also in rounds of one."""
     rng = np.random.default_rng(7)

@@ -17,7 +17,7 @@ n_k                 ``round_size``          measurements up to the end of round 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import SupportsIndex
 
 import numpy as np
@@ -67,6 +67,7 @@ __all__ = ["adaptive", "propose"]
 
 LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
 VOUCHING = 8  # contrasts that must speak for a quadratic before a search ends on the word of its bound
+DOUBTED = 1.5  # times ε: rounds of a third of what was taken, while only other shapes stand against the accuracy
 LOW_ONES = 5  # measurements near the minimum that are enough to see whether the noise is smaller there
 VERIFYING = 3  # times p measurements in a round: enough to measure every place twice where some values are wild
 PATIENCE = 50  # times p measurements without any bound, after which such a search gives up
@@ -166,13 +167,20 @@ def adaptive(
 
 def _adaptive(c: Constants) -> Procedure:
     evidence = c.evidence
-    start, model, bound = evidence.n_attempts, _modelled(evidence, c), np.inf
+    start, model, bound, is_doubted = evidence.n_attempts, _modelled(evidence, c), np.inf, False
     for k in range(c.rounds):
         taken = evidence.n_attempts - start
         is_last = k == c.rounds - 1 and c.budget < LARGEST_BUDGET
-        n = c.budget - taken if is_last else _round_size(taken, c, k, model, bound)
+        n = c.budget - taken if is_last else _round_size(taken, c, k, model, _forecast(bound, c, is_doubted))
         points, repeats = _proposed(
-            evidence, model, n, shape=c.domain.shape, seed=c.seed, smooth=c.smooth, left=c.budget - taken - n
+            evidence,
+            model,
+            n,
+            shape=c.domain.shape,
+            seed=c.seed,
+            smooth=c.smooth,
+            left=c.budget - taken - n,
+            is_doubted=is_doubted,
         )
         experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
         y = yield from measure(experiment)
@@ -181,6 +189,7 @@ def _adaptive(c: Constants) -> Procedure:
         model = _modelled(evidence, c)
         if c.eps is not None and taken > 2 * evidence.dimension and model is not None:
             bound = _bound_of(model, c)
+            is_doubted = c.eps < bound < np.inf and _bound_of(replace(model, lack=None), c) <= c.eps  # as a quadratic
             if bound <= c.eps and taken > 2 * evidence.dimension + 1:
                 return _concluded(evidence, model, c, Status.ACCURACY_REACHED)
             if np.isinf(bound) and c.budget == LARGEST_BUDGET and taken > PATIENCE * n_terms(evidence.dimension):
@@ -209,6 +218,11 @@ def _round_size(taken: int, c: Constants, k: int, model: Model | None, bound: fl
             return next_size(taken, budget=c.budget, rounds=c.rounds - k)
         return round_size(taken, d=d, budget=c.budget, rounds=c.planned)
     return min(left, round_size_for_accuracy(taken, d=d, eps=c.eps, bound=bound))
+
+
+def _forecast(bound: float, c: Constants, is_doubted: bool) -> float:
+    """Return the bound that the size of the next round comes from: what checks will find is not to be forecast."""
+    return min(bound, DOUBTED * c.eps) if is_doubted and c.eps is not None else bound
 
 
 def _bound_of(model: Model, c: Constants) -> float:
@@ -251,6 +265,7 @@ def _proposed(
     smooth: bool,
     pending: Matrix | None = None,
     left: int | None = None,
+    is_doubted: bool = False,
 ) -> tuple[Matrix, Counts]:
     d = evidence.dimension
     waiting = np.zeros((0, d)) if pending is None else np.asarray(pending, dtype=np.float64)
@@ -270,23 +285,31 @@ def _proposed(
         points, repeats = scattered_batch(model.fit.minimiser, n, rng)
     else:
         ahead = planned_ahead(evidence.n_measurements + len(waiting), n, d=d, left=left)
-        points, repeats = _designed(model, expected, evidence.n_attempts + len(waiting), n, rng, ahead)
+        counted = evidence.n_attempts + len(waiting)
+        points, repeats = _designed(model, expected, counted, n, rng, ahead, is_doubted)
     there = project_onto_region(shape, model.window.from_local(points))
     return away_from_failures(there, evidence, model.minimiser), repeats
 
 
 def _designed(
-    model: Model, expected: Matrix, taken: int, n: int, rng: np.random.Generator, ahead: int | None
+    model: Model,
+    expected: Matrix,
+    taken: int,
+    n: int,
+    rng: np.random.Generator,
+    ahead: int | None,
+    is_doubted: bool,
 ) -> tuple[Matrix, Counts]:
     """Return a batch for a quadratic, with checks where other shapes are looked for: designed with these in mind.
 
-    Points are in the coordinates of the window; those of ``expected`` are being measured.
+    Points are in the coordinates of the window; those of ``expected`` are being measured. ``is_doubted`` where the
+    answer is good enough if the response is a quadratic: then checks are what is missing.
     """
     d = model.fit.minimiser.size
     checks, counts = np.zeros((0, d)), np.zeros(0, dtype=np.int64)
     if model.lack is not None:
         missing = max(0, LOW_ONES - n_low(model.evidence, model.fit))
-        checks, counts = check_points(model.fit, model.shape, taken, n, rng, model.lack, missing)
+        checks, counts = check_points(model.fit, model.shape, taken, n, rng, model.lack, missing, is_doubted)
     rest = n - int(counts.sum())
     if rest == 0:
         return checks, counts

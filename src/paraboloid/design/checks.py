@@ -25,7 +25,7 @@ FIRST_SHARE, FIRST = 6, 4  # and at this share up to so many checks: three place
 SECOND_SHARE, SECOND = 12, 3  # and at this one up to so many for each knob and the constant: cubic and quartic terms
 LOW_SHARE, LOW_BEYOND = 40, 30  # one in so many is taken at the minimiser, and at most one in so many beyond p
 TRIED = 50  # random places, and as many at the edge, of which the most telling are taken
-LEAST_SHARE = 0.5  # of a batch stays with the design
+LEAST_SHARE = 0.5  # of a batch stays with the design; just so much where the quadratic is doubted
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
 USELESS = 0.05  # worth of a place that tells nothing of a quadratic, against the most useful one
 STEP = 0.1  # of the difference that the slope comes from
@@ -59,11 +59,13 @@ def check_points(
     rng: np.random.Generator,
     lack: LackOfFit,
     at_minimiser: int = 0,
+    is_doubted: bool = False,
 ) -> tuple[Matrix, Counts]:
     """Return those of the next n measurements that are checks: every twentieth of a search, and more of the first.
 
     And every fortieth, but no more than ``at_minimiser``, is taken there, where small noise would be seen. The others
-    of the batch are to be designed with these in mind.
+    of the batch are to be designed with these in mind. Every second one is a check where the quadratic ``is_doubted``:
+    where it is known well enough, and whether the response is one is not.
 
     >>> import numpy as np
     >>> from paraboloid.core import Evidence, Measurements
@@ -79,7 +81,8 @@ def check_points(
     """
     d = fit.minimiser.size
     before = _checks(taken, d)
-    due = min(_checks(taken + n, d) - before, max(1, int(LEAST_SHARE * n)))
+    most = max(1, int(LEAST_SHARE * n))
+    due = most if is_doubted else min(_checks(taken + n, d) - before, most)
     low = max(0, min(_low_ones(taken + n, d) - _low_ones(taken, d), at_minimiser, n - due - 1))
     places = _telling(fit, shape, lack, before, min(due, PLACES), rng)
     counts = np.diff(np.linspace(0, due, len(places) + 1).astype(np.int64))

@@ -1,9 +1,12 @@
 """Truths that the data allow, drawn at random: what the recommended point would lose in each, and where its minimum is.
 
-Most are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
-of `numerics.lack_of_fit`, each as often as it is likely given the contrasts, if before any data 15 responses in a
-hundred were not quadratic (`PRIOR`). Where checks are few the data hardly speak against a discrepancy, and it counts;
-where they are many only those too small to be seen are left, and these move the minimum by little.
+Some are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
+of `numerics.lack_of_fit`, each as often as it is likely given the contrasts and what is believed before any data. Then
+every second response is a quadratic (`QUADRATIC`); four in ten depart from the best one over the region by 5 to 50 per
+cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and the departure of one in ten is as
+small as the noise may hide, whatever the spread. So it matters how much of the spread the noise is. Where it is little,
+an ordinary departure would be seen, and the bound is nearly that of a quadratic. Where it is a third, no number of
+measurements at the few places that are best for a quadratic tells the two apart, and only checks narrow the bound.
 
 A drawn truth that is not quadratic loses the larger of two: half gᵀH⁻¹g by its own gradient and Hessian at the point
 recommended, and the height of that point above a measured place, or one on the way to it.
@@ -17,7 +20,7 @@ from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import QuadraticFit, features, gradient_map, vector_to_matrix
-from paraboloid.numerics.lack_of_fit import PRIOR, SIZES, Contrasts, Discrepancy
+from paraboloid.numerics.lack_of_fit import SIZES, Contrasts, Discrepancy
 from paraboloid.numerics.positive import solve_each
 
 __all__ = ["Truths", "quadratic_truths", "with_other_truths"]
@@ -26,7 +29,9 @@ DRAWS = 4000
 OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
-SHIFTING = SIZES[1:]  # the least is below the noise of a mean, and moves the minimum no more than noise does
+QUADRATIC, ORDINARY, SLIGHT = 0.5, 0.4, 0.1  # chances beforehand; benchmarks/smooth_bounds.py chose them
+PARTS = (0.067, 0.12, 0.21, 0.38)  # of the spread: the middles of four equal parts, in logarithms, of 5 to 50 per cent
+SHIFTING = SIZES[1:]  # of slight departures; the least moves the minimum no more than noise does
 STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob
 PLACES = 60  # measured ones that are compared with the point recommended, the lowest
 WAYS = (1.0, 0.5, 0.2)  # parts of the way to them
@@ -113,14 +118,11 @@ def with_other_truths(
     inside = contrasts.points[np.abs(contrasts.points).max(axis=1) <= 1 + 1e-9]
     lowest = inside[np.argsort(features(inside) @ fit.theta, kind="stable")[:PLACES]]
     places = np.vstack([_stencil(z), *[z + way * (lowest - z) for way in WAYS]])
-    n_kinds = contrasts.n_kinds * len(SHIFTING)
-    least = np.log(RARE * n_kinds * (1 - PRIOR) / PRIOR)  # rarer than RARE, whatever the others are
-    found = list(contrasts.discrepancies(places, sizes=SHIFTING, least=least))
-    logs = np.array([one.log_bayes_factor for one in found]) + np.log(PRIOR / n_kinds)
-    total = np.logaddexp.reduce([*logs, np.log(1 - PRIOR)])
+    found, logs = _found(contrasts, places, _spread(fit, shape))
+    total = np.logaddexp.reduce([*logs, np.log(QUADRATIC)])
     rng = np.random.default_rng([SEED, 1])
     quadratics = fit.theta, _root(covariance), features(places)
-    losses, minimisers, chances = [truths.losses], [truths.minimisers], [truths.chances * (1 - PRIOR) / np.exp(total)]
+    losses, minimisers, chances = [truths.losses], [truths.minimisers], [truths.chances * QUADRATIC / np.exp(total)]
     for one, chance in zip(found, np.exp(logs - total), strict=True):
         if chance < RARE:
             continue
@@ -131,6 +133,30 @@ def with_other_truths(
         minimisers.append(minimiser)
         chances.append(np.full(n, chance / n))
     return Truths(np.concatenate(losses), np.vstack(minimisers), np.concatenate(chances))
+
+
+def _found(contrasts: Contrasts, places: Matrix, spread: float) -> tuple[list[Discrepancy], Vector]:
+    """Return the discrepancies and the logarithms of their chances, all but for the same factor."""
+    found, logs = [], []
+    for prior, sizes, unit in ((ORDINARY, PARTS, spread), (SLIGHT, SHIFTING, None)):
+        each = np.log(prior / (contrasts.n_kinds * len(sizes)))
+        least = float(np.log(RARE * QUADRATIC) - each)  # rarer than RARE, whatever the others are
+        for one in contrasts.discrepancies(places, sizes=sizes, least=least, spread=unit):
+            found.append(one)
+            logs.append(one.log_bayes_factor + each)
+    return found, np.array(logs)
+
+
+def _spread(fit: QuadraticFit, shape: Shape) -> float:
+    """Return the standard deviation of the fitted quadratic over the region."""
+    d, H = fit.minimiser.size, fit.hessian
+    slope = gradient_map(np.zeros(d)) @ fit.theta
+    if shape is Shape.BOX:
+        variance = slope @ slope / 3 + np.sum(H**2) / 18 - np.sum(np.diag(H) ** 2) * (1 / 18 - 1 / 45)
+    else:
+        squares, trace = np.sum(H**2), np.trace(H)
+        variance = slope @ slope / (d + 2) + (squares / 2 - trace**2 / (2 * (d + 2))) / ((d + 2) * (d + 4))
+    return float(np.sqrt(variance))
 
 
 def _drawn(one: Discrepancy, quadratics: tuple[Vector, Matrix, Matrix], n: int, rng: np.random.Generator) -> Matrix:

@@ -44,7 +44,7 @@ __all__ = [
     "FEWEST",
     "GROWTHS",
     "LENGTHS",
-    "PRIOR",
+    "OPEN",
     "SIZES",
     "SURE",
     "TIP",
@@ -58,7 +58,7 @@ SURE = float(np.log(150.0))
 """Log Bayes factor from which on the response counts as not quadratic. With normal noise a false alarm is far rarer
 than in one run of 150; where the noise differs sevenfold over the range, this keeps it near one in fifty."""
 
-PRIOR = 0.15  # chance, beforehand, that a response is not quadratic; the larger, the more measurements ``eps=`` takes
+OPEN = float(np.log(17 / 3))  # log Bayes factor from which on it is so open what the response is that no bound is given
 LENGTHS = (0.3, 0.6, 1.2)  # times √d
 TIP = -1.5
 """Growth of a discrepancy that dies away from the minimiser: of what is curved there and straight farther away, as |x|
@@ -67,6 +67,10 @@ and the logistic loss."""
 GROWTHS = (0.0, 0.7, TIP)
 
 DECAYS = (0.3, 0.7)  # of curves of single knobs
+# Of a discrepancy of size one: root mean square over the region of what the best quadratic there leaves of it, for each
+# of the LENGTHS; and of curves of single knobs. Hardly any of a long range is left: in the region it is a quadratic.
+LEFT = {0.0: (0.55, 0.21, 0.04), 0.7: (0.55, 0.21, 0.04), TIP: (0.2, 0.18, 0.07)}
+LEFT_OF_CURVES = 0.85
 SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of the noise's
 FEWEST = 3  # contrasts: with fewer nothing can speak against a quadratic, and no bound rests on one
 MOST = 300  # points that are looked at, those with most measurements
@@ -157,10 +161,13 @@ class Contrasts:
         decays: tuple[float, ...] = DECAYS,
         sizes: tuple[float, ...] = SIZES,
         least: float = -np.inf,
+        spread: float | None = None,
     ) -> Iterator[Discrepancy]:
         """Yield every discrepancy of the set, with what it may add at places (m, d): at none if it is not as likely.
 
-        ``least`` is the log Bayes factor from which on its effect is worth the time.
+        ``least`` is the log Bayes factor from which on its effect is worth the time. With a ``spread`` of the response
+        over the region the sizes are not variances in units of the noise's: they are those parts of the spread by which
+        the response departs from the best quadratic, in root mean square.
 
         With w standard normal, δ = U w at the points; the quadratic fitted to it is taken off: D w at the places. The
         contrasts tell w up to the covariance s(1 + s UᵀU)⁻¹.
@@ -182,9 +189,16 @@ class Contrasts:
             for growth in growths:
                 seen = _seen(self, l2, growth)
                 effect = functools.cache(functools.partial(self._effect, places, seen, l2, growth, there))
-                yield from self._of_each_size(seen, effect, sizes, least)
+                own = sizes if spread is None else self._sizes(sizes, spread, LEFT[growth][LENGTHS.index(length)])
+                yield from self._of_each_size(seen, effect, own, least)
         if self.shape is Shape.BOX:
-            yield from self._of_single_knobs(places, decays, sizes, least)
+            own = sizes if spread is None else self._sizes(sizes, spread, LEFT_OF_CURVES)
+            yield from self._of_single_knobs(places, decays, own, least)
+
+    def _sizes(self, parts: tuple[float, ...], spread: float, left: float) -> tuple[float, ...]:
+        """Return the variances, in units of the noise's, of discrepancies that depart by these parts of the spread."""
+        precision = _middle(self.weights)
+        return tuple((part * spread / left) ** 2 * precision for part in parts)
 
     def _effect(
         self, places: Matrix, seen: "_Seen", l2: float, growth: float, there: Callable[[], tuple[Matrix, Matrix]]
@@ -214,9 +228,10 @@ class Contrasts:
         self, seen: "_Seen", effect: Callable[[], tuple[Matrix, Matrix]], sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
         """Yield the likelihood of each size, and the effect of those that are likely enough."""
-        likely = _log_bayes_factors(self, seen)
+        known = SIZES if set(sizes) <= set(SIZES) else sizes
+        likely = dict(zip(known, _log_bayes_factors(self, seen, known), strict=True))
         for size in sizes:
-            log_bayes_factor = likely[SIZES.index(size)]
+            log_bayes_factor = likely[size]
             if log_bayes_factor == -np.inf or log_bayes_factor < least:
                 n_places = len(effect()[0]) if least == -np.inf else 0
                 yield Discrepancy(log_bayes_factor, np.zeros(n_places), np.zeros((n_places, 1)), self.freedom)
@@ -236,7 +251,7 @@ class Contrasts:
         kinds = [_seen(self, length**2 * d, growth) for length in LENGTHS for growth in GROWTHS]
         if self.shape is Shape.BOX:
             kinds += [_single_seen(self, decay) for decay in DECAYS]
-        return [one for seen in kinds for one in _log_bayes_factors(self, seen)]
+        return [one for seen in kinds for one in _log_bayes_factors(self, seen, SIZES)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,8 +298,8 @@ class LackOfFit:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is more likely not quadratic than quadratic, or so little is known that nobody can tell."""
-        return self.n_contrasts < FEWEST or self.log_bayes_factor > math.log((1 - PRIOR) / PRIOR)
+        """Whether too much speaks against a quadratic for a bound, or so little is known that nobody can tell."""
+        return self.n_contrasts < FEWEST or self.log_bayes_factor > OPEN
 
 
 def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFit:
@@ -390,16 +405,16 @@ def _single_seen(contrasts: Contrasts, decay: float) -> _Seen:
     return _Seen.of(contrasts, curves * scale, pull, np.sqrt(np.median(contrasts.weights)))
 
 
-@functools.lru_cache(maxsize=len(LENGTHS) * len(GROWTHS) + len(DECAYS))
-def _log_bayes_factors(contrasts: Contrasts, seen: _Seen) -> tuple[float, ...]:
-    """Return the log Bayes factor of each of the SIZES: verdict and bound ask for the same ones.
+@functools.lru_cache(maxsize=2 * (len(LENGTHS) * len(GROWTHS) + len(DECAYS)))
+def _log_bayes_factors(contrasts: Contrasts, seen: _Seen, sizes: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the log Bayes factor of each size: verdict and bound ask for the same ones.
 
     Only the numbers are kept. The roots of a few likely ones are made again where they are needed; to keep them all
     would take as long as to make them, for memory costs most when it is new.
     """
     square, work = contrasts.square, np.empty(seen.gram.shape)
     found = []
-    for size in SIZES:
+    for size in sizes:
         told = _told(contrasts, seen, size, work)
         if told is None:  # weights of too many orders of magnitude for this size: it says nothing
             found.append(-np.inf)
