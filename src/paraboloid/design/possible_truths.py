@@ -2,7 +2,7 @@
 
 Some are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
 of `numerics.lack_of_fit`, each as often as it is likely given the contrasts and what is believed before any data. Then
-every second response is a quadratic (`QUADRATIC`); four in ten depart from the best one over the region by 5 to 50 per
+six responses in ten are quadratics (`QUADRATIC`); three depart from the best one over the region by 5 to 50 per
 cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and the departure of one in ten is as
 small as the noise may hide, whatever the spread. So it matters how much of the spread the noise is. Where it is little,
 an ordinary departure would be seen, and the bound is nearly that of a quadratic. Where it is a third, no number of
@@ -29,7 +29,7 @@ DRAWS = 4000
 OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
-QUADRATIC, ORDINARY, SLIGHT = 0.5, 0.4, 0.1  # chances beforehand; benchmarks/smooth_bounds.py chose them
+QUADRATIC, ORDINARY, SLIGHT = 0.6, 0.3, 0.1  # chances beforehand: what the guarantee off quadratics rests on (docs)
 PARTS = (0.067, 0.12, 0.21, 0.38)  # of the spread: the middles of four equal parts, in logarithms, of 5 to 50 per cent
 SHIFTING = SIZES[1:]  # of slight departures; the least moves the minimum no more than noise does
 STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob
