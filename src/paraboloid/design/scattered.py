@@ -3,6 +3,9 @@
 What a quadratic leaves over in a window is then the shape's and no noise: a second measurement at the same place tells
 nothing of it, and the few places of an optimal design tell what the shape is at these. So the places are scattered over
 many scales of the window. Each is measured twice: two values that agree are exact, and a single one may be wild.
+
+Where noise is a huge factor on one side, a second measurement at the same place tells no more than one elsewhere does,
+which may be a lower place: there each is measured once (`scattered_once`).
 """
 
 import numpy as np

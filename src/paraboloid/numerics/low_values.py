@@ -2,14 +2,17 @@
 
 Where a measurement is the height above some value times a factor of many powers of ten that is rarely small (now and
 then a run fails, hangs or diverges), its logarithm is spread over a wide range, of which the lower edge alone is that
-of the height. A mean follows the few greatest values, a middle the range. So a curve is fitted below which a small
-share of the values lies (`numerics.quantile_curve`): of a few levels up to a half that one at which a single value
-tells most. Then the search closes in on its minimiser, as it does wherever noise grows with the height.
+of the height. A mean follows the few greatest values, a middle the range. So the search closes in on the places of the
+lowest values (`numerics.lowest`).
 
-Done only where the noise is such: some values far from any robust fit, a factor that varies a hundredfold (also by
-`numerics.closing_in`, where that finds one), and a sure gain in likelihood over noise of any such law that is the same
-everywhere. What is minimised then is a low quantile of the values. Where the factor has the same law everywhere, all
-quantiles and the mean, if there is one, are least at the same place; else they need not be, and no bound is claimed.
+Done only where the noise is such. Either values of one and the same place differ hundredfold, which no shape explains;
+a few of them must differ more. Or some values are far from any robust fit, they differ hundredfold (also by
+`numerics.closing_in`, where that finds a factor) from the curve below which a share of them lies, at the level at which
+one value tells most (`numerics.quantile_curve`), and there is a sure gain in likelihood over noise of any such law that
+is the same everywhere.
+
+What is minimised then is a low quantile of the values. Where the factor has the same law everywhere, all quantiles and
+the mean, if there is one, are least at the same place; else they need not be, and no bound is claimed.
 """
 
 import math
@@ -18,7 +21,7 @@ import numpy as np
 
 from paraboloid.core import Evidence, Shape
 from paraboloid.numerics.closing_in import SURE, Closed, single_values
-from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
+from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.lowest import close_in_on_lowest
 from paraboloid.numerics.quadratic_model import n_terms
 from paraboloid.numerics.quantile_curve import Curve, Heights, even_likelihood, most_telling
@@ -29,6 +32,7 @@ __all__ = ["close_in_low", "repeats_differ_hugely"]
 NORMAL = 2.563  # standard deviations between the least and the greatest tenth of a normal law
 ENOUGH = 4  # times p measurements; with fewer, one law of the noise is hardly told from another
 REPEATED = 8  # values of places with several, from which on repeats tell
+DOUBT = 5.0  # over their number: part by which a few of them must differ more
 FAR = 0.05  # of the values, far from a robust fit; of normal noise, Student's or lognormal one there are fewer
 HUGE = 100.0  # the factor by which the greatest tenth of the factors differs from the least
 
@@ -36,22 +40,22 @@ HUGE = 100.0  # the factor by which the greatest tenth of the factors differs fr
 def close_in_low(
     evidence: Evidence, limited: Limited, fit: QuadraticFit, shape: Shape, closed: Closed | None = None
 ) -> Closed | None:
-    """Return the window about the minimiser of a low quantile, or None where noise is no huge factor on one side.
+    """Return the window about the lowest values, or None where noise is no huge factor on one side.
 
     ``limited`` is what was done about far values, ``fit`` the quadratic fitted to all, and ``closed`` the window to
     which a law that is the same on both sides leads: with a factor that is not huge, nothing is sought here.
 
     >>> import numpy as np
     >>> from paraboloid.core import Measurements
-    >>> from paraboloid.numerics import limit_tails
+    >>> from paraboloid.numerics import fit_quadratic, limit_tails
     >>> rng = np.random.default_rng(0)
     >>> z = rng.uniform(-1, 1, (200, 1))
     >>> y = (z - 0.5) ** 2 * 1e6 ** rng.random((200, 1))  # the factor is between 1 and a million
     >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
     >>> fit = fit_quadratic(evidence, Shape.BOX)
     >>> closed = close_in_low(evidence, limit_tails(evidence, Shape.BOX), fit, Shape.BOX)
-    >>> closed.level, closed.window.from_local(closed.fit.minimiser[None, :]).round(1)
-    (0.05, array([[0.5]]))
+    >>> closed.window.from_local(closed.fit.minimiser[None, :]).round(1)
+    array([[0.5]])
     """
     sample, least = single_values(evidence), ENOUGH * n_terms(evidence.dimension)
     is_rare = limited.n_far < FAR * evidence.n_measurements
@@ -65,7 +69,8 @@ def close_in_low(
     if not unit > 0:
         return None
     kept = above > 0
-    values = Heights(evidence.points[evidence.counts > 0], sample.rows[kept], above[kept] / unit, sample.counts[kept].astype(np.float64))
+    points, counts = evidence.points[evidence.counts > 0], sample.counts[kept].astype(np.float64)
+    values = Heights(points, sample.rows[kept], above[kept] / unit, counts)
     curve = most_telling(values)
     if not _is_huge(curve, values):
         return None
@@ -87,7 +92,7 @@ def repeats_differ_hugely(evidence: Evidence) -> bool:
     True
     """
     sample = single_values(evidence)
-    if sample is None or not sample.n_values:
+    if sample is None or not sample.n_values or np.any(evidence.precision > 0):
         return False
     above = sample.values - float(sample.values.min())
     kept = above > 0
@@ -97,7 +102,7 @@ def repeats_differ_hugely(evidence: Evidence) -> bool:
     if len(apart) < REPEATED:
         return False
     low, high = np.quantile(apart * np.sqrt(n / np.maximum(n - 1.0, 1.0))[n > 1], [0.1, 0.9])
-    return bool(high - low > math.log(HUGE))
+    return bool(high - low > math.log(HUGE) * (1 + DOUBT / len(apart)))
 
 
 def _is_huge(curve: Curve, values: Heights) -> bool:

@@ -1,11 +1,12 @@
 """The window about the lowest single values, where noise is a huge factor on one side.
 
-A value that is low by many powers of ten can hardly come from a high place, while a high one can come from anywhere: the
+A low value can hardly come from a place that is higher by powers of ten, while a high one can come from anywhere: the
 places of the lowest values tell most, at whatever height, and no law of the noise need be known for it. So the window
 is the ellipsoid of the p places whose lowest values are the lowest of all, each with a weight of 1 over its rank. The
 next measurements are scattered about its centre, each at a place of its own (`design.scattered_once`): a few of them
 are lower than all before, and the window shrinks in each round, as in the cross-entropy method (Rubinstein and Kroese,
-2004), but with all values since the beginning.
+2004), but with all values since the beginning. At first, while most places are those of a design for a paraboloid,
+they are scattered over the whole domain.
 
 The centre is the answer. Where there are many values, a paraboloid below which a share of the nearest ones lies
 (`numerics.quantile_curve`) makes use of more than the lowest, and its minimiser is, if it lies in the window.

@@ -179,9 +179,7 @@ def _fitted_model(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     )
 
 
-def _closed(
-    evidence: Evidence, limited: Limited, fit: QuadraticFit, shape: Shape, lack: LackOfFit
-) -> Closed | None:
+def _closed(evidence: Evidence, limited: Limited, fit: QuadraticFit, shape: Shape, lack: LackOfFit) -> Closed | None:
     """Return the window that noise lets one close in on, if it does."""
     if not limited.is_exact and repeats_differ_hugely(evidence):
         return close_in_on_lowest(evidence, shape)
