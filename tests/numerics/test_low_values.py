@@ -171,7 +171,7 @@ def test_few_repeats_under_ordinary_noise_do_not_differ_hugely(kind: str) -> Non
 
 
 def test_few_repeats_tell_a_huge_factor() -> None:
-    """Nine values do in seven of eight draws."""
+    """Nine values do in two of three draws, of 400 others; below two in five would be less than one in 1000 by chance."""
     rng = np.random.default_rng(9)
     told = []
     for _ in range(40):
@@ -180,7 +180,7 @@ def test_few_repeats_tell_a_huge_factor() -> None:
         told.append(
             repeats_differ_hugely(Evidence.empty(2).with_measurements(points, Measurements.from_values(values)))
         )
-    assert float(np.mean(told)) > 0.6
+    assert float(np.mean(told)) > 0.4
 
 
 @pytest.mark.parametrize("shape", [Shape.BOX, Shape.BALL])

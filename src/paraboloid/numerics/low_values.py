@@ -5,7 +5,7 @@ then a run fails, hangs or diverges), its logarithm is spread over a wide range,
 of the height. A mean follows the few greatest values, a middle the range. So the search closes in on the places of the
 lowest values (`numerics.lowest`).
 
-Done only where the noise is such. Either values of one and the same place differ hundredfold, which no shape explains;
+Done only where the noise is such. Either most values of one and the same place differ hundredfold, as by no shape;
 a few of them must differ more. Or some values are far from any robust fit, they differ hundredfold (also by
 `numerics.closing_in`, where that finds a factor) from the curve below which a share of them lies, at the level at which
 one value tells most (`numerics.quantile_curve`), and there is a sure gain in likelihood over noise of any such law that
@@ -33,6 +33,7 @@ NORMAL = 2.563  # standard deviations between the least and the greatest tenth o
 ENOUGH = 4  # times p measurements; with fewer, one law of the noise is hardly told from another
 REPEATED = 8  # values of places with several, from which on repeats tell
 DOUBT = 5.0  # over their number: part by which a few of them must differ more
+QUARTILES = 0.526  # of the range between the tenths of a normal law is that between its quartiles
 FAR = 0.05  # of the values, far from a robust fit; of normal noise, Student's or lognormal one there are fewer
 HUGE = 100.0  # the factor by which the greatest tenth of the factors differs from the least
 
@@ -95,14 +96,17 @@ def repeats_differ_hugely(evidence: Evidence) -> bool:
     if sample is None or not sample.n_values or np.any(evidence.precision > 0):
         return False
     above = sample.values - float(sample.values.min())
-    kept = above > 0
-    rows, logs = sample.rows[kept], np.log(above[kept])
-    n = np.bincount(rows)[rows]
-    apart = (logs - (np.bincount(rows, weights=logs) / np.maximum(np.bincount(rows), 1))[rows])[n > 1]
+    order = np.lexsort((above, sample.rows))
+    order = order[above[order] > 0]
+    rows, logs = sample.rows[order], np.log(above[order])
+    n, first = np.bincount(rows)[rows], np.searchsorted(rows, rows)
+    middle = (logs[first + (n - 1) // 2] + logs[first + n // 2]) / 2  # one wild value must not move all of its place
+    apart = ((logs - middle) * np.sqrt(n / np.maximum(n - 1.0, 1.0)))[n > 1]
     if len(apart) < REPEATED:
         return False
-    low, high = np.quantile(apart * np.sqrt(n / np.maximum(n - 1.0, 1.0))[n > 1], [0.1, 0.9])
-    return bool(high - low > math.log(HUGE) * (1 + DOUBT / len(apart)))
+    huge = math.log(HUGE) * (1 + DOUBT / len(apart))
+    low, lower, higher, high = np.quantile(apart, [0.1, 0.25, 0.75, 0.9])
+    return bool(high - low > huge and higher - lower > QUARTILES * huge)  # a few wild values are no factor
 
 
 def _is_huge(curve: Curve, values: Heights) -> bool:
