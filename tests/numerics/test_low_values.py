@@ -171,7 +171,7 @@ def test_few_repeats_under_ordinary_noise_do_not_differ_hugely(kind: str) -> Non
 
 
 def test_few_repeats_tell_a_huge_factor() -> None:
-    """Nine values do in two of three draws, of 400 others; below two in five would be less than one in 1000 by chance."""
+    """Nine values do in more than two of three draws; less than two in five would be one in 1000 by chance."""
     rng = np.random.default_rng(9)
     told = []
     for _ in range(40):

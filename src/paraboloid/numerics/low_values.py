@@ -33,7 +33,7 @@ NORMAL = 2.563  # standard deviations between the least and the greatest tenth o
 ENOUGH = 4  # times p measurements; with fewer, one law of the noise is hardly told from another
 REPEATED = 8  # values of places with several, from which on repeats tell
 DOUBT = 5.0  # over their number: part by which a few of them must differ more
-QUARTILES = 0.526  # of the range between the tenths of a normal law is that between its quartiles
+QUARTILES = 0.3  # of the range between the tenths, at least, between the quartiles: half of it for any usual law
 FAR = 0.05  # of the values, far from a robust fit; of normal noise, Student's or lognormal one there are fewer
 HUGE = 100.0  # the factor by which the greatest tenth of the factors differs from the least
 
