@@ -6,7 +6,16 @@ from scipy.optimize import approx_fprime
 
 from paraboloid import Box, minimize
 from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
-from paraboloid.numerics import Closed, close_in_low, features, fit_quadratic, limit_tails
+from paraboloid.design import scattered_once
+from paraboloid.numerics import (
+    Closed,
+    close_in_low,
+    close_in_on_lowest,
+    features,
+    fit_quadratic,
+    limit_tails,
+    project_onto_region,
+)
 from paraboloid.numerics.low_values import repeats_differ_hugely
 from paraboloid.numerics.quantile_curve import Heights, _even, _growing, fit_curve
 
@@ -67,7 +76,7 @@ def test_low_values_tell_where_the_minimum_is_when_the_factor_is_huge() -> None:
         assert closed is not None and closed.level is not None
         levels.append(closed.level)
         regrets.append(heights(closed.window.from_local(closed.fit.minimiser[None, :]))[0])
-    assert float(np.median(levels)) <= 0.1
+    assert max(levels) <= 0.1
     assert float(np.median(regrets)) < float(heights(rng.uniform(-1, 1, (1000, 2))).mean()) / 20
 
 
@@ -135,6 +144,93 @@ def test_a_search_closes_in_and_says_what_it_minimised() -> None:
     assert heights(np.asarray(result.x)[None, :], best)[0] < 0.05
     assert np.isinf(result.regret_bound)
     assert any("often huge" in caveat for caveat in result.caveats)
+
+
+def ordinary(kind: str, truth: Matrix, repeats: int, rng: np.random.Generator) -> Matrix:
+    """Values (m, repeats) of noise that is no huge factor, about the truth (m, 1)."""
+    noise = noise_of(kind, len(truth) * repeats, rng).reshape(-1, repeats)
+    if kind == "a part":
+        return np.asarray(truth * (1 + 0.3 * noise))
+    if kind == "lognormal factor":
+        return np.asarray(truth * np.exp(noise))
+    if kind == "unequal":
+        return np.asarray(truth + noise * 1e3 ** rng.random((len(truth), 1)))
+    return np.asarray(truth + (0.01 if kind == "small" else 1.0) * noise)
+
+
+@pytest.mark.parametrize(
+    "kind", ["normal", "small", "t(2.5)", "cauchy", "lognormal", "a part", "lognormal factor", "unequal"]
+)
+def test_few_repeats_under_ordinary_noise_do_not_differ_hugely(kind: str) -> None:
+    """None of 1600 other draws of each did; a rate of 2 % would be caught in 99 % of cases."""
+    rng = np.random.default_rng(8)
+    for places, repeats in [(3, 3), (8, 2), (12, 3), (30, 2)] * 60:
+        points = rng.choice([-1.0, 0.0, 1.0], (places, 2)) + 1e-9 * rng.random((places, 2))
+        values = Measurements.from_values(ordinary(kind, heights(points)[:, None], repeats, rng))
+        assert not repeats_differ_hugely(Evidence.empty(2).with_measurements(points, values))
+
+
+def test_few_repeats_tell_a_huge_factor() -> None:
+    """Nine values do in more than two of three draws; less than two in five would be one in 1000 by chance."""
+    rng = np.random.default_rng(9)
+    told = []
+    for _ in range(40):
+        points = rng.uniform(-1, 1, (3, 2))
+        values = heights(points)[:, None] * huge_factor(9, rng).reshape(3, 3)
+        told.append(
+            repeats_differ_hugely(Evidence.empty(2).with_measurements(points, Measurements.from_values(values)))
+        )
+    assert float(np.mean(told)) > 0.4
+
+
+@pytest.mark.parametrize("shape", [Shape.BOX, Shape.BALL])
+def test_places_are_scattered_inside_the_domain_each_measured_once(shape: Shape) -> None:
+    """Over the whole of it while there are few, and about the lowest from 2p on."""
+    rng = np.random.default_rng(10)
+    few, many = rng.uniform(-0.7, 0.7, (6, 2)), rng.uniform(-0.7, 0.7, (60, 2))
+    for points, is_everything in [(few, True), (many, False)]:
+        values = heights(points)[:, None] * huge_factor(3 * len(points), rng).reshape(-1, 3)
+        evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values))
+        closed = close_in_on_lowest(evidence, shape)
+        assert closed is not None and closed.is_low and closed.window.is_everything == is_everything
+        local, repeats = scattered_once(closed.window, 50, shape, rng)
+        there = closed.window.from_local(local)
+        assert np.all(repeats == 1) and len(np.unique(there, axis=0)) == 50
+        assert np.allclose(project_onto_region(shape, there), there)
+
+
+def test_a_few_places_are_too_few_and_equal_values_tell_nothing() -> None:
+    points = np.random.default_rng(11).uniform(-1, 1, (9, 2))
+    same = Evidence.empty(2).with_measurements(points, Measurements.from_values(np.ones((9, 3))))
+    assert close_in_on_lowest(same, Shape.BOX) is None
+    few = Evidence.empty(2).with_measurements(points[:3], Measurements.from_values(np.arange(9.0).reshape(3, 3)))
+    assert close_in_on_lowest(few, Shape.BOX) is None
+
+
+@pytest.mark.parametrize("kind", ["a half wild", "one over a power"])
+def test_a_search_closes_in_on_the_lowest_values(kind: str) -> None:
+    """The median regret of five runs of 200 measurements is below a thousandth of that in the middle, 0.77.
+
+    On nine other seeds it was 2e-5 and 7e-5; with windows about the minimiser of a low quantile, 0.16 and 0.0016. A
+    factor of (1e9/f)^(0.6 u) is no case for a test: 0.0020 and 0.0049 are not told apart by five runs.
+    """
+    best, regrets = np.array([0.4, 0.5]), []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+
+        def measure(points: Matrix, rng: np.random.Generator = rng) -> Vector:
+            true = heights(np.atleast_2d(points), best)
+            u, chance = rng.random(len(true)), rng.random(len(true))
+            factor = {
+                "a half wild": np.where(chance < 0.5, 1e9**u, 1 + 0.3 * rng.random(len(true))),
+                "one over a power": u**-5.0,
+            }
+            return np.asarray(70.0 + true * factor[kind])
+
+        result = minimize(measure, Box([(-1.0, 1.0)] * 2), budget=200, rng=seed, vectorized=True)
+        regrets.append(heights(np.asarray(result.x)[None, :], best)[0])
+        assert np.isinf(result.regret_bound) and result.nit <= 8
+    assert float(np.median(regrets)) < heights(np.zeros((1, 2)), best)[0] / 1000
 
 
 def test_repeats_tell_a_huge_factor_from_a_steep_shape() -> None:

@@ -60,6 +60,7 @@ from paraboloid.design import (
     pilot,
     pilot_with_checks,
     scattered_batch,
+    scattered_once,
 )
 from paraboloid.numerics import Model, SmoothFit, modelled, n_low, n_terms, project_onto_region
 
@@ -281,6 +282,8 @@ def _proposed(
         again = 2 if is_verifying else 1  # values that agree are no wild ones
         points, repeats = _followed(model, model.smooth.expecting(expected), waiting, n // again, shape, rng)
         repeats = again * repeats + (np.arange(len(repeats)) < n % again)
+    elif model.is_low:
+        points, repeats = scattered_once(model.window, n, shape, rng)
     elif model.is_rippled and is_verifying:
         points, repeats = scattered_batch(model.fit.minimiser, n, rng)
     else:

@@ -216,7 +216,7 @@ def _factor(level: float) -> str:
         return FACTOR
     return (
         f"the noise multiplies the height by a factor that is often huge, so that the answer is where the lowest "
-        f"{level:.0%} of the values begin to be least, and not their mean, which a few huge values decide."
+        f"{100 * level:.2g} % of the values are least, and not their mean, which a few huge values decide."
     )
 
 

@@ -44,15 +44,15 @@ def likely_instance(fit: QuadraticFit, shape: Shape) -> QuadraticFit:
     d = fit.minimiser.size
     if d == 1 or fit.information is None:
         return fit
-    eigenvalues, Q = np.linalg.eigh(fit.hessian)
-    noise = fit.covariance @ fit.information @ fit.covariance  # what the prior holds has not been spread by noise
-    nearer = _nearer(eigenvalues, _variances(noise[d + 1 :, d + 1 :], Q))
-    H: Matrix = (Q * nearer) @ Q.T
+    unit = float(np.trace(fit.hessian))  # else rounding, in eigh for one, would depend on the unit of the values
+    theta, covariance = fit.theta / unit, fit.covariance / (unit * unit)
+    noise = covariance @ (fit.information * (unit * unit)) @ covariance  # what the prior holds no noise has spread
+    eigenvalues, Q = np.linalg.eigh(fit.hessian / unit)
+    H: Matrix = (Q * _nearer(eigenvalues, _variances(noise[d + 1 :, d + 1 :], Q))) @ Q.T
     i, j = upper_triangle(d)
-    change = H[i, j] - fit.theta[d + 1 :]
-    told = linalg.solve(fit.covariance[d + 1 :, d + 1 :], change, assume_a="pos")
-    theta = np.concatenate([fit.theta[: d + 1] + fit.covariance[: d + 1, d + 1 :] @ told, H[i, j]])
-    return replace(fit, theta=theta, minimiser=minimise_on_region(shape, H, theta[1 : d + 1]))
+    told = linalg.solve(covariance[d + 1 :, d + 1 :], H[i, j] - theta[d + 1 :], assume_a="pos")
+    theta = np.concatenate([theta[: d + 1] + covariance[: d + 1, d + 1 :] @ told, H[i, j]])
+    return replace(fit, theta=unit * theta, minimiser=minimise_on_region(shape, H, theta[1 : d + 1]))
 
 
 def _variances(covariance: Matrix, Q: Matrix) -> Matrix:

@@ -155,7 +155,7 @@ def _spread(fit: QuadraticFit, shape: Shape) -> float:
         variance = slope @ slope / 3 + np.sum(H**2) / 18 - np.sum(np.diag(H) ** 2) * (1 / 18 - 1 / 45)
     else:
         squares, trace = np.sum(H**2), np.trace(H)
-        variance = slope @ slope / (d + 2) + (squares / 2 - trace**2 / (2 * (d + 2))) / ((d + 2) * (d + 4))
+        variance = slope @ slope / (d + 2) + (squares / 2 - trace * trace / (2 * (d + 2))) / ((d + 2) * (d + 4))
     return float(np.sqrt(variance))
 
 

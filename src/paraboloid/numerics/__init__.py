@@ -5,6 +5,7 @@ from paraboloid.numerics.closing_in import Closed, close_in, n_low
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.low_values import close_in_low
+from paraboloid.numerics.lowest import close_in_on_lowest
 from paraboloid.numerics.model import Model, modelled
 from paraboloid.numerics.order import OrderEffect, order_effect
 from paraboloid.numerics.profile import Profile
@@ -44,6 +45,7 @@ __all__ = [
     "Window",
     "close_in",
     "close_in_low",
+    "close_in_on_lowest",
     "features",
     "fit_least_squares",
     "fit_quadratic",

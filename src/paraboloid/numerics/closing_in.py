@@ -95,6 +95,7 @@ class Closed:
     level: float | None = None  # share of the values below what was fitted, where that was not their mean
     slope: float = 0.0  # variance of one measurement far above the minimum, in units of the height's square
     gain: float = np.inf  # in log likelihood, over noise that is the same everywhere
+    is_low: bool = False  # whether it is the window about the lowest values, for noise that is a huge factor
 
 
 def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, is_exact: bool = False) -> Closed | None:

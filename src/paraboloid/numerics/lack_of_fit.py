@@ -197,8 +197,8 @@ class Contrasts:
 
     def _sizes(self, parts: tuple[float, ...], spread: float, left: float) -> tuple[float, ...]:
         """Return the variances, in units of the noise's, of discrepancies that depart by these parts of the spread."""
-        precision = _middle(self.weights)
-        return tuple((part * spread / left) ** 2 * precision for part in parts)
+        unit = _middle(self.weights) * (spread / left) * (spread / left)  # a power may differ in its last bit
+        return tuple(part * part * unit for part in parts)
 
     def _effect(
         self, places: Matrix, seen: "_Seen", l2: float, growth: float, there: Callable[[], tuple[Matrix, Matrix]]

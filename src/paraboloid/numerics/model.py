@@ -16,6 +16,7 @@ from paraboloid.numerics.closing_in import Closed, close_in
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.low_values import close_in_low, repeats_differ_hugely
+from paraboloid.numerics.lowest import close_in_on_lowest
 from paraboloid.numerics.narrowing import expected_regret
 from paraboloid.numerics.smooth import SmoothFit
 from paraboloid.numerics.smooth_fit import fit_smooth
@@ -51,6 +52,8 @@ class Model:
         Share of the values below what was fitted, where the noise is a factor and that was not their mean.
     is_either
         Whether it may be the shape, and not the noise, for which a window was closed in on.
+    is_low
+        Whether noise is a huge factor on one side, so that the window is the one about the lowest values.
     outer
         The discrepancy over the whole domain, where values are exact and ``smooth`` is that of a window within.
     lowest, least
@@ -76,6 +79,7 @@ class Model:
     shape: Shape
     level: float | None = None
     is_either: bool = False
+    is_low: bool = False
     outer: SmoothFit | None = None
     lowest: Vector | None = None
     least: float = np.nan
@@ -92,7 +96,7 @@ class Model:
     @property
     def is_plain(self) -> bool:
         """Whether it is a quadratic over the whole domain."""
-        return self.smooth is None and self.window.is_everything and self.lowest is None
+        return self.smooth is None and self.window.is_everything and self.lowest is None and not self.is_low
 
     @property
     def is_rippled(self) -> bool:
@@ -145,10 +149,7 @@ def _fitted_model(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     lack = lack_of_fit(evidence, fit, shape)
     closed = None
     if not (limited.is_quadratic or is_certain):  # else what looks like noise that grows is rounding, or the shape
-        closed = close_in(_once(evidence) if limited.is_exact else evidence, fit, shape, limited.is_exact)
-        # Where the shape surely is no quadratic, what looks like a huge factor may be the shape.
-        if closed is not None or not lack.is_sure or repeats_differ_hugely(evidence):
-            closed = close_in_low(evidence, limited, fit, shape, closed) or closed
+        closed = _closed(evidence, limited, fit, shape, lack)
     is_shape = lack.is_sure and (closed is None or closed.gain < lack.log_bayes_factor)
     if is_shape:
         discrepancy = fit_smooth(evidence, shape, fit.minimiser)
@@ -162,8 +163,31 @@ def _fitted_model(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
         return Model(fit, weighted, limited, lack, None, window, shape)
     fit, evidence, shape = closed.fit, closed.evidence, Shape.BALL
     lack = lack_of_fit(evidence, fit, shape)
-    within = fit_smooth(evidence, shape, fit.minimiser) if lack.is_sure and not limited.is_exact else None
-    return Model(fit, evidence, limited, lack, within, closed.window, shape, closed.level, is_either=is_shape)
+    is_followed = lack.is_sure and not (limited.is_exact or closed.is_low)
+    within = fit_smooth(evidence, shape, fit.minimiser) if is_followed else None
+    return Model(
+        fit,
+        evidence,
+        limited,
+        lack,
+        within,
+        closed.window,
+        shape,
+        closed.level,
+        is_either=is_shape,
+        is_low=closed.is_low,
+    )
+
+
+def _closed(evidence: Evidence, limited: Limited, fit: QuadraticFit, shape: Shape, lack: LackOfFit) -> Closed | None:
+    """Return the window that noise lets one close in on, if it does."""
+    if not limited.is_exact and repeats_differ_hugely(evidence):
+        return close_in_on_lowest(evidence, shape)
+    closed = close_in(_once(evidence) if limited.is_exact else evidence, fit, shape, limited.is_exact)
+    # Where the shape surely is no quadratic, what looks like a huge factor may be the shape.
+    if closed is not None or not lack.is_sure:
+        closed = close_in_low(evidence, limited, fit, shape, closed) or closed
+    return closed
 
 
 def _once(evidence: Evidence) -> Evidence:

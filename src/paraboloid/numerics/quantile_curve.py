@@ -33,9 +33,9 @@ from scipy import optimize
 from scipy.special import expit
 
 from paraboloid.core import Counts, Matrix, Vector
-from paraboloid.numerics.quadratic_model import features, upper_triangle
+from paraboloid.numerics.quadratic_model import features, n_terms, upper_triangle
 
-__all__ = ["Curve", "Heights", "even_likelihood", "fit_curve"]
+__all__ = ["Curve", "Heights", "even_likelihood", "fit_curve", "most_telling"]
 
 NU = 1.0  # strength of the prior on the curvature, in measurements
 R2 = 4.0  # spread of the minimiser, in units of the domain
@@ -45,6 +45,8 @@ APART = 2.0  # logarithm of what a curve rises by at first
 FLATTER, STEEPER = 3.0, 25.0  # logarithms of what a floor may be below, and a curvature above, all values
 FASTEST = 3.0  # of log S
 SLOWEST = -4.0
+LEVELS = (0.05, 0.1, 0.2, 0.35, 0.5)
+BELOW = 1.0  # times p values, at least, that must lie below a curve of p coefficients
 
 
 Bounds = list[tuple[float | None, float | None]]
@@ -149,6 +151,23 @@ def fit_curve(values: Heights, level: float, near: Curve | None = None) -> Curve
     found = [_minimised(lambda v: _growing(v, values, logs, level), begin, bounds) for begin in begins]
     best = min(found, key=lambda one: float(one.fun))
     return Curve(level, *_unpacked(best.x, d), -float(best.fun) - float(values.counts @ logs))
+
+
+def most_telling(values: Heights) -> Curve:
+    """Return the curve of the level at which one value tells most; with few values, that through their middle.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.uniform(-1, 1, (200, 1))
+    >>> heights = (z[:, 0] - 0.5) ** 2 * 1e6 ** rng.random(200)  # the factor is between 1 and a million
+    >>> most_telling(Heights(z, np.arange(200), heights, np.ones(200))).level
+    0.05
+    """
+    curves: list[Curve] = []
+    for level in LEVELS:
+        if level * values.total >= BELOW * n_terms(values.points.shape[1]) or level == LEVELS[-1]:
+            curves.append(fit_curve(values, level, near=curves[-1] if curves else None))
+    return min(curves, key=lambda curve: curve.variance(values))
 
 
 def even_likelihood(values: Heights, level: float, thetas: list[Vector]) -> float:
