@@ -165,7 +165,7 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
     if share > least:
         return nothing
     n_far = int(values.count[np.abs(values.residuals(theta)) > FAR * s].sum())
-    weight = _weight(values, theta, limited, shape, values.n / (values.n - p))
+    weight = _weight(values, theta, limited, shape)
     if share > OUTLIER:
         # Few measurements cannot tell tails from chance: of the variance, p/n stays what it was. Scaling the limited
         # residuals leaves the estimate where it is.
@@ -374,8 +374,12 @@ def _quantile(sizes: Vector, count: Vector, level: float) -> float:
     return float(sizes[order][np.searchsorted(reached, level * reached[-1])])
 
 
-def _weight(values: _Values, theta: Vector, limited: Vector, shape: Shape, correction: float) -> float:
-    """Return w = min(1, d/q) from Hausman's statistic of the gradient at the minimiser."""
+def _weight(values: _Values, theta: Vector, limited: Vector, shape: Shape) -> float:
+    """Return w = min(1, d/q) from Hausman's statistic of the gradient at the minimiser.
+
+    The covariance of the difference is the jackknife's (HC3): by it q of one wild value is at most 1 wherever it lies.
+    Without leverages it was above d where that value stood almost alone, and 600 was left of a wild value of 10⁶.
+    """
     d = values.dimension
     H = vector_to_matrix(theta[d + 1 :], d)
     eigenvalues, Q = np.linalg.eigh(H)
@@ -383,10 +387,11 @@ def _weight(values: _Values, theta: Vector, limited: Vector, shape: Shape, corre
     G = gradient_map(minimise_on_region(shape, H, theta[1 : d + 1]))
     apart = values.residuals(theta) - limited
     difference = values.solve(apart)
-    apart = apart - (values.phi @ difference)[values.row]
+    leverage = np.minimum(np.sum((values.phi @ values.inverse) * values.phi, axis=1), 0.999)
+    apart = (apart - (values.phi @ difference)[values.row]) / (1 - leverage)[values.row]
     squares = np.bincount(values.row, weights=values.count * apart**2, minlength=len(values.phi))
     lift = G @ values.inverse @ values.phi.T
-    covariance = correction * (lift * squares) @ lift.T
+    covariance = (lift * squares) @ lift.T
     g = G @ difference
     q = float(g @ np.linalg.pinv(covariance, hermitian=True) @ g)
     return min(1.0, d / max(q, 1e-300))
