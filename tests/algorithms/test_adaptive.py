@@ -157,11 +157,12 @@ def test_eps_stops_with_a_bound_below_it(domain: Domain, eps: float) -> None:
 
 
 def test_a_search_for_an_accuracy_checks_the_shape_once_only_that_is_in_doubt() -> None:
-    """Spread of four times the noise: with one check in twenty it took 280 measurements on average, not 56."""
+    """Spread of four times the noise. Of 32 runs the mean is 67 measurements, and on others 68 and 55; with one check
+    in twenty throughout it is 140, and on others 170 and 94: two of these three would be caught."""
     problem = NoisyQuadratic(10 * np.eye(2), [0.3, -0.2])
-    results = [simulate(adaptive(BALL, eps=0.15, seed=seed), problem, rng=seed) for seed in range(8)]
+    results = [simulate(adaptive(BALL, eps=0.15, seed=seed), problem, rng=seed) for seed in range(32)]
     assert all(result.status is Status.ACCURACY_REACHED for result in results)
-    assert np.mean([result.n_measurements for result in results]) < 120
+    assert np.mean([result.n_measurements for result in results]) < 100
 
 
 @over_domains
@@ -267,7 +268,7 @@ def test_the_mean_regret_is_near_the_instance_limit_and_the_bound_holds(domain: 
 
 @over_domains
 def test_the_bound_is_not_useless_where_the_noise_is_small_beside_the_spread(domain: Domain) -> None:
-    """With `PROBLEM`, a thirtieth as steep, the medians' ratio is 20 on the ball and 31 on the box, and was below 10.
+    """With `PROBLEM`, a thirtieth as steep, the medians' ratio is 16 on the ball and 17 on the box, and was below 10.
 
     Its noise is a fifth of its spread: there 60 measurements tell little of other shapes, and the bound counts these.
     """

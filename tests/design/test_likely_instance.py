@@ -23,8 +23,8 @@ def fitted(hessian: Matrix, minimiser: Vector, rng: np.random.Generator, turned:
 
 
 def test_a_round_bowl_is_known_better_and_so_is_its_minimiser() -> None:
-    """The mean squared errors fall to a third and to a half. Twenty draws, whose means have relative errors of about a
-    tenth: what is asked for is five of these away, and an estimator that changes nothing would fail."""
+    """The mean squared errors fall to 0.21 and 0.30 in these twenty draws, whose means have relative errors of 7 to
+    19 %: what is asked for is several of these away, and an estimator that changes nothing would fail."""
     rng = np.random.default_rng(0)
     errors = []
     for _ in range(20):
