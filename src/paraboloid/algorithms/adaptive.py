@@ -70,6 +70,7 @@ LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
 VOUCHING = 8  # contrasts that must speak for a quadratic before a search ends on the word of its bound
 DOUBTED = 1.5  # times ε: rounds of a third of what was taken, while only other shapes stand against the accuracy
 LOW_ONES = 5  # measurements near the minimum that are enough to see whether the noise is smaller there
+LIKELY = 2  # times p measurements: with fewer, the prior and not noise has spread the fitted curvatures
 VERIFYING = 3  # times p measurements in a round: enough to measure every place twice where some values are wild
 PATIENCE = 50  # times p measurements without any bound, after which such a search gives up
 
@@ -316,8 +317,9 @@ def _designed(
     rest = n - int(counts.sum())
     if rest == 0:
         return checks, counts
-    fit = likely_instance(model.fit, model.shape).expecting(expected).expecting(checks, counts)
-    points, repeats = next_batch(fit, model.shape, rest, rng, ahead)
+    is_told = model.evidence.n_measurements >= LIKELY * n_terms(d)
+    fit = likely_instance(model.fit, model.shape) if is_told else model.fit
+    points, repeats = next_batch(fit.expecting(expected).expecting(checks, counts), model.shape, rest, rng, ahead)
     return merge(np.vstack([points, checks]), np.concatenate([repeats, counts]))
 
 
