@@ -22,6 +22,7 @@ from typing import SupportsIndex
 
 import numpy as np
 
+from paraboloid.algorithms.accuracy import Progress, progress_towards
 from paraboloid.algorithms.conclusion import conclude
 from paraboloid.algorithms.rounds import (
     ROUNDS,
@@ -50,7 +51,6 @@ from paraboloid.core import (
     measure,
 )
 from paraboloid.design import (
-    assess,
     away_from_failures,
     check_points,
     likely_instance,
@@ -67,8 +67,6 @@ from paraboloid.numerics import Model, SmoothFit, modelled, n_low, n_terms, proj
 __all__ = ["adaptive", "propose"]
 
 LARGEST_BUDGET = 10**9  # of a search that is asked for an accuracy only
-VOUCHING = 8  # contrasts that must speak for a quadratic before a search ends on the word of its bound
-DOUBTED = 1.5  # times ε: rounds of a third of what was taken, while only other shapes stand against the accuracy
 LOW_ONES = 5  # measurements near the minimum that are enough to see whether the noise is smaller there
 LIKELY = 2  # times p measurements: with fewer, the prior and not noise has spread the fitted curvatures
 VERIFYING = 3  # times p measurements in a round: enough to measure every place twice where some values are wild
@@ -169,32 +167,27 @@ def adaptive(
 
 def _adaptive(c: Constants) -> Procedure:
     evidence = c.evidence
-    start, model, bound, is_doubted = evidence.n_attempts, _modelled(evidence, c), np.inf, False
+    start, model, progress = evidence.n_attempts, _modelled(evidence, c), Progress()
     for k in range(c.rounds):
         taken = evidence.n_attempts - start
         is_last = k == c.rounds - 1 and c.budget < LARGEST_BUDGET
-        n = c.budget - taken if is_last else _round_size(taken, c, k, model, _forecast(bound, c, is_doubted))
-        points, repeats = _proposed(
-            evidence,
-            model,
-            n,
-            shape=c.domain.shape,
-            seed=c.seed,
-            smooth=c.smooth,
-            left=c.budget - taken - n,
-            is_doubted=is_doubted,
-        )
+        n = c.budget - taken if is_last else _round_size(taken, c, k, model, progress)
+        batch = _Batch(n, c.seed, evidence.n_attempts, np.zeros((0, c.domain.dimension)), c.budget - taken - n)
+        if model is None:
+            points, repeats = _begun(batch, c.domain.shape, c.smooth)
+        else:
+            points, repeats = _proposed(evidence, model, replace(batch, is_doubted=progress.is_doubted), c.domain.shape)
         experiment = Experiment(c.domain.from_unit(points), repeats, allows_failures=True)
         y = yield from measure(experiment)
         evidence = evidence.with_measurements(c.domain.to_unit(experiment.points), y)
         taken = evidence.n_attempts - start
         model = _modelled(evidence, c)
         if c.eps is not None and taken > 2 * evidence.dimension and model is not None:
-            bound = _bound_of(model, c)
-            is_doubted = c.eps < bound < np.inf and _bound_of(replace(model, lack=None), c) <= c.eps  # as a quadratic
-            if bound <= c.eps and taken > 2 * evidence.dimension + 1:
+            progress = progress_towards(c.eps, model, c.confidence)
+            if progress.reaches(c.eps) and taken > 2 * evidence.dimension + 1:
                 return _concluded(evidence, model, c, Status.ACCURACY_REACHED)
-            if np.isinf(bound) and c.budget == LARGEST_BUDGET and taken > PATIENCE * n_terms(evidence.dimension):
+            is_patient = taken <= PATIENCE * n_terms(evidence.dimension)
+            if np.isinf(progress.bound) and c.budget == LARGEST_BUDGET and not is_patient:
                 return _concluded(evidence, model, c, Status.NO_BOUND)
         if taken >= c.budget:
             break
@@ -209,7 +202,7 @@ def _concluded(evidence: Evidence, model: Model | None, c: Constants, status: St
     return conclude(evidence, c.domain, confidence=c.confidence, status=status, smooth=c.smooth, model=model)
 
 
-def _round_size(taken: int, c: Constants, k: int, model: Model | None, bound: float) -> int:
+def _round_size(taken: int, c: Constants, k: int, model: Model | None, progress: Progress) -> int:
     """Return how many measurements round k takes."""
     left, d = c.budget - taken, c.domain.dimension
     if c.batch is not None:
@@ -219,18 +212,7 @@ def _round_size(taken: int, c: Constants, k: int, model: Model | None, bound: fl
             next_size = equal_round if model.smooth is None else even_round
             return next_size(taken, budget=c.budget, rounds=c.rounds - k)
         return round_size(taken, d=d, budget=c.budget, rounds=c.planned)
-    return min(left, round_size_for_accuracy(taken, d=d, eps=c.eps, bound=bound))
-
-
-def _forecast(bound: float, c: Constants, is_doubted: bool) -> float:
-    """Return the bound that the size of the next round comes from: what checks will find is not to be forecast."""
-    return min(bound, DOUBTED * c.eps) if is_doubted and c.eps is not None else bound
-
-
-def _bound_of(model: Model, c: Constants) -> float:
-    if not model.is_plain or (model.lack is not None and model.lack.n_contrasts < VOUCHING):
-        return np.inf
-    return assess(model.fit, model.evidence, model.shape, c.confidence, model.lack).regret_bound
+    return min(left, round_size_for_accuracy(taken, d=d, eps=c.eps, bound=progress.forecast(c.eps)))
 
 
 def propose(
@@ -242,84 +224,92 @@ def propose(
     pending: Matrix | None = None,
     smooth: bool = True,
     left: int | None = None,
+    is_doubted: bool = False,
 ) -> tuple[Matrix, Counts]:
     """Return points (k, d) in unit coordinates and repeats (k,) of the n measurements that are worth most now.
 
     A pure function of its arguments: random choices are keyed by the seed and the number of measurements taken.
     Points that are being measured elsewhere are ``pending``, shape (m, d): they count as information that will come.
-    After the n measurements so many may be ``left``; None says that there is no limit.
+    After the n measurements so many may be ``left``; None says that there is no limit. ``is_doubted`` where the answer
+    is good enough if the response is a quadratic (`algorithms.accuracy`): half of the n then ask whether it is one.
 
     >>> points, repeats = propose(Evidence.empty(2), 5, shape=Shape.BALL)
     >>> points.shape, int(repeats.sum())
     ((5, 2), 5)
     """
-    model = None if evidence.n_measurements == 0 else modelled(evidence, shape, smooth)
-    return _proposed(evidence, model, n, shape=shape, seed=seed, smooth=smooth, pending=pending, left=left)
+    waiting = np.zeros((0, evidence.dimension)) if pending is None else np.asarray(pending, dtype=np.float64)
+    batch = _Batch(n, seed, evidence.n_attempts, waiting, left, is_doubted)
+    if evidence.n_measurements == 0:
+        return _begun(batch, shape, smooth)
+    return _proposed(evidence, modelled(evidence, shape, smooth), batch, shape)
 
 
-def _proposed(
-    evidence: Evidence,
-    model: Model | None,
-    n: int,
-    *,
-    shape: Shape,
-    seed: int,
-    smooth: bool,
-    pending: Matrix | None = None,
-    left: int | None = None,
-    is_doubted: bool = False,
-) -> tuple[Matrix, Counts]:
-    d = evidence.dimension
-    waiting = np.zeros((0, d)) if pending is None else np.asarray(pending, dtype=np.float64)
-    if model is None:
-        beginning = pilot(shape, d, len(waiting) + n, np.random.default_rng([seed, evidence.n_attempts]))
-        if smooth:
-            beginning = pilot_with_checks(beginning, shape, np.random.default_rng([seed, evidence.n_attempts, 1]))
-        return merge(beginning[len(waiting) :], np.ones(n, dtype=np.int64))
-    rng = np.random.default_rng([seed, evidence.n_attempts + len(waiting)])
-    expected = model.window.to_local(waiting)
-    is_verifying = model.limited.is_exact and not model.limited.is_quadratic and n >= VERIFYING * n_terms(d)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """What is wanted: n measurements after so many that were taken, with points that are being measured elsewhere."""
+
+    n: int
+    seed: int
+    taken: int
+    waiting: Matrix
+    left: int | None = None
+    is_doubted: bool = False
+
+    @property
+    def counted(self) -> int:
+        """Measurements taken or under way: what random choices are keyed by."""
+        return self.taken + len(self.waiting)
+
+
+def _begun(batch: _Batch, shape: Shape, smooth: bool) -> tuple[Matrix, Counts]:
+    """Return the pilot, without those of its points that are being measured."""
+    n_waiting, d = batch.waiting.shape
+    beginning = pilot(shape, d, n_waiting + batch.n, np.random.default_rng([batch.seed, batch.taken]))
+    if smooth:
+        beginning = pilot_with_checks(beginning, shape, np.random.default_rng([batch.seed, batch.taken, 1]))
+    return merge(beginning[n_waiting:], np.ones(batch.n, dtype=np.int64))
+
+
+def _proposed(evidence: Evidence, model: Model, batch: _Batch, shape: Shape) -> tuple[Matrix, Counts]:
+    """Return a batch in one of four ways, by what the model says of shape and noise."""
+    n, rng = batch.n, np.random.default_rng([batch.seed, batch.counted])
+    is_many = n >= VERIFYING * n_terms(evidence.dimension)
+    is_verifying = model.limited.is_exact and not model.limited.is_quadratic and is_many
     if model.smooth is not None:
         again = 2 if is_verifying else 1  # values that agree are no wild ones
-        points, repeats = _followed(model, model.smooth.expecting(expected), waiting, n // again, shape, rng)
+        points, repeats = _followed(model, model.smooth, batch.waiting, n // again, shape, rng)
         repeats = again * repeats + (np.arange(len(repeats)) < n % again)
     elif model.is_low:
         points, repeats = scattered_once(model.window, n, shape, rng)
     elif model.is_rippled and is_verifying:
         points, repeats = scattered_batch(model.fit.minimiser, n, rng)
     else:
-        ahead = planned_ahead(evidence.n_measurements + len(waiting), n, d=d, left=left)
-        counted = evidence.n_attempts + len(waiting)
-        points, repeats = _designed(model, expected, counted, n, rng, ahead, is_doubted)
+        measured = evidence.n_measurements + len(batch.waiting)
+        ahead = planned_ahead(measured, n, d=evidence.dimension, left=batch.left)
+        points, repeats = _designed(model, batch, rng, ahead)
     there = project_onto_region(shape, model.window.from_local(points))
     return away_from_failures(there, evidence, model.minimiser), repeats
 
 
-def _designed(
-    model: Model,
-    expected: Matrix,
-    taken: int,
-    n: int,
-    rng: np.random.Generator,
-    ahead: int | None,
-    is_doubted: bool,
-) -> tuple[Matrix, Counts]:
+def _designed(model: Model, batch: _Batch, rng: np.random.Generator, ahead: int | None) -> tuple[Matrix, Counts]:
     """Return a batch for a quadratic, with checks where other shapes are looked for: designed with these in mind.
 
-    Points are in the coordinates of the window; those of ``expected`` are being measured. ``is_doubted`` where the
-    answer is good enough if the response is a quadratic: then checks are what is missing.
+    Its points are in the coordinates of the window.
     """
-    d = model.fit.minimiser.size
+    n, d = batch.n, model.fit.minimiser.size
     checks, counts = np.zeros((0, d)), np.zeros(0, dtype=np.int64)
     if model.lack is not None:
         missing = max(0, LOW_ONES - n_low(model.evidence, model.fit))
-        checks, counts = check_points(model.fit, model.shape, taken, n, rng, model.lack, missing, is_doubted)
+        checks, counts = check_points(
+            model.fit, model.shape, batch.counted, n, rng, model.lack, missing, batch.is_doubted
+        )
     rest = n - int(counts.sum())
     if rest == 0:
         return checks, counts
     is_told = model.evidence.n_measurements >= LIKELY * n_terms(d)
     fit = likely_instance(model.fit, model.shape) if is_told else model.fit
-    points, repeats = next_batch(fit.expecting(expected).expecting(checks, counts), model.shape, rest, rng, ahead)
+    expecting = fit.expecting(model.window.to_local(batch.waiting)).expecting(checks, counts)
+    points, repeats = next_batch(expecting, model.shape, rest, rng, ahead)
     return merge(np.vstack([points, checks]), np.concatenate([repeats, counts]))
 
 
@@ -333,7 +323,8 @@ def _followed(
     far = 0 if model.outer is None else n // 2
     if model.outer is not None and n == 1:
         far = int(rng.integers(2))
-    near, repeats = next_smooth_batch(smooth, model.shape, n - far, rng)
+    expecting = smooth.expecting(model.window.to_local(waiting))
+    near, repeats = next_smooth_batch(expecting, model.shape, n - far, rng)
     if model.outer is None or far == 0:
         return near, repeats
     elsewhere, again = next_smooth_batch(model.outer.expecting(waiting), shape, far, rng)

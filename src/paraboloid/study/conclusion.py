@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from paraboloid.algorithms import conclude
+from paraboloid.algorithms.accuracy import Progress, progress_towards
 from paraboloid.core import Result
-from paraboloid.numerics import order_effect
+from paraboloid.numerics import Model, modelled, order_effect
 from paraboloid.study.state import State
 
-__all__ = ["concluded", "regret_bound"]
+__all__ = ["concluded", "progress"]
 
 DRIFTS = (
     "values measured one after another are more alike, or change more with time, than chance explains: something "
@@ -19,18 +20,22 @@ DRIFTS = (
 )
 
 
-def concluded(state: State) -> Result:
-    """Return the answer from everything that was told."""
-    result = conclude(state.evidence(), state.known.domain, confidence=state.known.confidence)
+def concluded(state: State, model: Model | None = None) -> Result:
+    """Return the answer from everything that was told; ``model`` is that of its evidence, where it is known already."""
+    result = conclude(state.evidence(), state.known.domain, confidence=state.known.confidence, model=model)
     if result.certificate is None or not order_effect(*state.in_order()).is_sure:
         return result
     caveats = (*result.certificate.caveats, DRIFTS)
     return replace(result, certificate=replace(result.certificate, regret_bound=np.inf, caveats=caveats))
 
 
-def regret_bound(state: State) -> float:
-    """Return the bound on the regret, infinite where there is none."""
-    if state.evidence().n_measurements == 0:
-        return math.inf
-    certificate = concluded(state).certificate
-    return math.inf if certificate is None else certificate.regret_bound
+def progress(state: State) -> Progress:
+    """Return how far a study is from the accuracy that it is after: nowhere where its conclusion has no bound."""
+    settings, evidence = state.known, state.evidence()
+    if settings.eps is None or evidence.n_measurements == 0:
+        return Progress()
+    model = modelled(evidence, settings.domain.shape, True)
+    certificate = concluded(state, model).certificate
+    if certificate is None or math.isinf(certificate.regret_bound):
+        return Progress()
+    return progress_towards(settings.eps, model, settings.confidence)

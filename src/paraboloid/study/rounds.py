@@ -7,9 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from paraboloid.algorithms import propose
+from paraboloid.algorithms.accuracy import Progress
 from paraboloid.algorithms.rounds import default_rounds, round_size, round_size_for_accuracy
 from paraboloid.core import Counts, Evidence, Matrix, Result, Status
-from paraboloid.study.conclusion import concluded, regret_bound
+from paraboloid.study.conclusion import concluded, progress
 from paraboloid.study.state import State
 
 __all__ = ["Planner", "Searcher", "Verdict", "stopped"]
@@ -61,11 +62,10 @@ class Searcher:
         return True
 
     def verdict(self, state: State, result: Result | None = None) -> Verdict:
-        """Return whether more is planned, and if not, why; ``result`` spares working out the bound again."""
-        if result is not None:
-            return judge(state, math.inf if result.certificate is None else result.certificate.regret_bound)
-        needs_bound = state.known.eps is not None and not state.is_stopped
-        return judge(state, regret_bound(state) if needs_bound else math.inf)
+        """Return whether more is planned, and if not, why; ``result`` spares working out a bound that is above eps."""
+        bound = math.inf if result is None or result.certificate is None else result.certificate.regret_bound
+        is_known = state.known.eps is None or (result is not None and bound > state.known.eps)
+        return judge(state, Progress(bound) if is_known or state.is_stopped else progress(state))
 
     def conclusion(self, state: State) -> Result:
         """Return the answer from everything that was told."""
@@ -81,18 +81,19 @@ def stopped(state: State) -> Verdict:
     return Verdict(Status.STOPPED, f"The study was stopped. {state.stop_reason}".strip())
 
 
-def judge(state: State, bound: float) -> Verdict:
-    """Return the verdict on a study whose regret bound is known."""
+def judge(state: State, now: Progress) -> Verdict:
+    """Return the verdict on a study that has come so far."""
     if state.is_stopped:
         return stopped(state)
     settings, evidence = state.known, state.evidence()
     n_open = len(state.running) + len(state.waiting)
     if settings.eps is not None and _may_judge(evidence):
-        if bound <= settings.eps:
-            return Verdict(Status.ACCURACY_REACHED, f"The regret bound {bound:.3g} is below eps = {settings.eps:g}.")
+        if now.reaches(settings.eps):
+            said = f"The regret bound {now.bound:.3g} is below eps = {settings.eps:g}."
+            return Verdict(Status.ACCURACY_REACHED, said)
         d = evidence.dimension
         p = 1 + d + d * (d + 1) // 2
-        if math.isinf(bound) and settings.budget is None and evidence.n_attempts > PATIENCE * p:
+        if math.isinf(now.bound) and settings.budget is None and evidence.n_attempts > PATIENCE * p:
             return Verdict(Status.NO_BOUND, Status.NO_BOUND.value)
     if state.left == 0:
         waits = f"; {n_open} of its trials are not answered yet" if n_open else ""
@@ -106,17 +107,18 @@ def _may_judge(evidence: Evidence) -> bool:
 
 def next_round(state: State, wanted: int, repeats: int) -> dict[str, Any] | None:
     """Return the payload of the next round, of at least ``wanted`` trials of ``repeats``, or None at the end."""
-    if Searcher().verdict(state).status is not None:
+    now = Progress() if state.is_stopped else progress(state)
+    if judge(state, now).status is not None:
         return None
     settings, evidence, left = state.known, state.evidence(), state.left
     if settings.batch is not None:
         n_trials = settings.batch
     else:
-        n_trials = max(wanted, min(MOST_TRIALS, math.ceil(_round_size(state) / repeats)))
+        n_trials = max(wanted, min(MOST_TRIALS, math.ceil(_round_size(state, now) / repeats)))
     last = repeats
     if left is not None and n_trials * repeats > left:
         n_trials, last = math.ceil(left / repeats), left % repeats or repeats
-    points, sizes = _blocks(state, evidence, n_trials, repeats)
+    points, sizes = _blocks(state, n_trials, repeats, now.is_doubted)
     number = state.rounds + 1
     order = np.random.default_rng([settings.seed, ORDER, number]).permutation(len(sizes))
     sizes[order[-1]] = last
@@ -130,7 +132,7 @@ def next_round(state: State, wanted: int, repeats: int) -> dict[str, Any] | None
     }
 
 
-def _blocks(state: State, evidence: Evidence, n_trials: int, repeats: int) -> tuple[Matrix, Counts]:
+def _blocks(state: State, n_trials: int, repeats: int, is_doubted: bool) -> tuple[Matrix, Counts]:
     """Return a unit point (n_trials, d) and the repeats of each trial."""
     settings = state.known
     pending, open_repeats = state.pending()
@@ -138,12 +140,13 @@ def _blocks(state: State, evidence: Evidence, n_trials: int, repeats: int) -> tu
     if total > MOST_PENDING:
         open_repeats = [max(1, size * MOST_PENDING // total) for size in open_repeats]
     points, counts = propose(
-        evidence,
+        state.evidence(),
         n_trials * repeats,
         shape=settings.domain.shape,
         seed=settings.seed,
         pending=np.repeat(pending, open_repeats, axis=0),
         left=None if state.left is None else max(0, state.left - n_trials * repeats),
+        is_doubted=is_doubted,
     )
     share = counts / counts.sum() * n_trials
     whole = np.floor(share + 1e-9).astype(np.int64)
@@ -152,11 +155,11 @@ def _blocks(state: State, evidence: Evidence, n_trials: int, repeats: int) -> tu
     return np.repeat(points, whole, axis=0), np.full(n_trials, repeats, dtype=np.int64)
 
 
-def _round_size(state: State) -> int:
+def _round_size(state: State, now: Progress) -> int:
     """Return how many measurements the next round should have, as in `adaptive`."""
     settings, taken, d = state.known, state.charged, state.known.domain.dimension
     if settings.eps is not None:
-        return round_size_for_accuracy(taken, d=d, eps=settings.eps, bound=regret_bound(state))
+        return round_size_for_accuracy(taken, d=d, eps=settings.eps, bound=now.forecast(settings.eps))
     if settings.budget is None:
         return 2 * d + 1 - taken if taken < 2 * d + 1 else max(2, taken // 2)
     rounds = default_rounds(d, settings.budget)
