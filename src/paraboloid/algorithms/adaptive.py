@@ -27,11 +27,9 @@ from paraboloid.algorithms.conclusion import conclude
 from paraboloid.algorithms.rounds import (
     ROUNDS,
     default_rounds,
-    equal_round,
-    even_round,
     planned_ahead,
-    round_size,
     round_size_for_accuracy,
+    round_size_for_model,
 )
 from paraboloid.core import (
     Counts,
@@ -208,10 +206,7 @@ def _round_size(taken: int, c: Constants, k: int, model: Model | None, progress:
     if c.batch is not None:
         return min(c.batch, left)
     if c.eps is None:
-        if taken and model is not None and not model.is_plain:
-            next_size = equal_round if model.smooth is None else even_round
-            return next_size(taken, budget=c.budget, rounds=c.rounds - k)
-        return round_size(taken, d=d, budget=c.budget, rounds=c.planned)
+        return round_size_for_model(model, taken, d=d, budget=c.budget, planned=c.planned, rounds_left=c.rounds - k)
     return min(left, round_size_for_accuracy(taken, d=d, eps=c.eps, bound=progress.forecast(c.eps)))
 
 

@@ -11,7 +11,7 @@ n_k                 ``round_size``          measurements up to the end of round 
 
 import math
 
-from paraboloid.numerics import n_terms
+from paraboloid.numerics import Model, n_terms
 
 __all__ = [
     "default_rounds",
@@ -21,6 +21,7 @@ __all__ = [
     "planned_ahead",
     "round_size",
     "round_size_for_accuracy",
+    "round_size_for_model",
 ]
 
 ROUNDS = 8
@@ -79,6 +80,20 @@ def _round_end(part: float, first: int, budget: int, d: int) -> int:
     else:
         end = first + part * (budget - first)
     return math.ceil(end - 1e-9)
+
+
+def round_size_for_model(
+    model: Model | None, taken: int, *, d: int, budget: int, planned: int, rounds_left: int
+) -> int:
+    """Return the size of the next round: as planned for a quadratic, and else so that all that are left are alike.
+
+    >>> round_size_for_model(None, 5, d=2, budget=100, planned=8, rounds_left=7)
+    7
+    """
+    if taken == 0 or model is None or model.is_plain:
+        return round_size(taken, d=d, budget=budget, rounds=planned)
+    next_size = equal_round if model.smooth is None else even_round
+    return next_size(taken, budget=budget, rounds=rounds_left)
 
 
 def planned_ahead(taken: int, n: int, *, d: int, left: int | None) -> int | None:

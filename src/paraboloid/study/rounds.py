@@ -8,8 +8,9 @@ import numpy as np
 
 from paraboloid.algorithms import propose
 from paraboloid.algorithms.accuracy import Progress
-from paraboloid.algorithms.rounds import default_rounds, round_size, round_size_for_accuracy
+from paraboloid.algorithms.rounds import ROUNDS, default_rounds, round_size_for_accuracy, round_size_for_model
 from paraboloid.core import Counts, Evidence, Matrix, Result, Status
+from paraboloid.numerics import modelled
 from paraboloid.study.conclusion import concluded, progress
 from paraboloid.study.state import State
 
@@ -162,5 +163,10 @@ def _round_size(state: State, now: Progress) -> int:
         return round_size_for_accuracy(taken, d=d, eps=settings.eps, bound=now.forecast(settings.eps))
     if settings.budget is None:
         return 2 * d + 1 - taken if taken < 2 * d + 1 else max(2, taken // 2)
-    rounds = default_rounds(d, settings.budget)
-    return round_size(taken, d=d, budget=settings.budget, rounds=rounds)
+    evidence = state.evidence()
+    model = None if evidence.n_measurements == 0 else modelled(evidence, settings.domain.shape, True)
+    rounds_left = ROUNDS - state.rounds
+    if rounds_left < 1:  # a study that was given more budget: as many as a search has for that part of it
+        rounds_left = math.ceil(ROUNDS * (1 - taken / settings.budget))
+    planned = default_rounds(d, settings.budget)
+    return round_size_for_model(model, taken, d=d, budget=settings.budget, planned=planned, rounds_left=rounds_left)
