@@ -126,18 +126,19 @@ def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: in
     everything = np.vstack([places, z + steps, z - steps])
     possible = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0, TIP), (DECAY,), (SIZE,))
     at, up, down = np.split(np.hstack([one.root for one in possible]), [len(places), len(places) + d])
-    C, G = at @ at.T, (up - down) @ at.T / (2 * STEP)  # covariances among the places, and of the slope with them
+    own, G = np.einsum("mi,mi->m", at, at), (up - down) @ at.T / (2 * STEP)  # variances, covariances with the slope
     K = free_inverse(fit, shape)
     chosen: list[int] = []
+    told = np.empty((n, len(places)))  # rows tᵢ: of the covariances among the places, at atᵀ - Σ tᵢtᵢᵀ is left
     for k in range(n):
-        own = C.diagonal()
         left = own + known
         moves = np.einsum("im,im->m", G, K @ G) / left
         shows = own / known
         best = int(np.argmax(favour * (moves if (first + k) % 2 == 0 and moves.max() > 0 else shows)))
         chosen.append(best)
         favour[best] = 0.0  # a place tells less each time, and another as much
-        told = C[best] / left[best]
-        G -= G[:, best, None] * told
-        C -= C[best, :, None] * told
+        deviation = np.sqrt(left[best])
+        told[k] = (at @ at[best] - told[:k, best] @ told[:k]) / deviation
+        G -= G[:, best, None] / deviation * told[k]
+        own -= told[k] ** 2
     return places[chosen]

@@ -35,8 +35,8 @@ def free_inverse(fit: QuadraticFit, shape: Shape) -> Matrix:
     z, H = fit.minimiser, fit.hessian
     gradient = fit.linear + H @ z
     G = gradient_map(z)
-    deviation = np.sqrt(np.maximum(np.einsum("ip,pq,iq->i", G, fit.covariance, G), 0.0))
     if shape is Shape.BOX:
+        deviation = np.sqrt(np.maximum(np.einsum("ip,ip->i", G @ fit.covariance, G), 0.0))
         return _free_in_box(H, z, -gradient * np.sign(z) > PINNED * deviation)
     norm = float(np.linalg.norm(z))
     if norm < 1 - 1e-9:

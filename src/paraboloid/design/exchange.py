@@ -56,8 +56,9 @@ class _Gains:
         pg, ph = self.phi @ g, self.phi @ h
         self.drop += (-2 * pg * ph + pg**2 * num / den) / den
         self.variance -= pg**2 / den
-        self.Sigma -= np.outer(g, g) / den
-        self.SW += (-np.outer(g, h) - np.outer(h, g) + np.outer(g, g) * num / den) / den
+        gg, gh = g[:, None] * g, g[:, None] * h
+        self.Sigma -= gg / den
+        self.SW += (-gh - gh.T + gg * num / den) / den
 
     def climb(self, noise: float) -> Climb:
         """Return φ ↦ gain and half its derivative."""

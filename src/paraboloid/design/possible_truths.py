@@ -96,16 +96,21 @@ def quadratic_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> Tru
 
 def _root(covariance: Matrix) -> Matrix:
     scale = np.sqrt(np.diag(covariance))
-    root: Matrix = linalg.cholesky(covariance / np.outer(scale, scale) + 1e-12 * np.eye(len(scale)), lower=True)
-    return scale[:, None] * root
+    correlation = covariance / (scale[:, None] * scale)
+    correlation.flat[:: len(scale) + 1] += 1e-12
+    root, failed = linalg.lapack.dpotrf(correlation, lower=1, clean=1)
+    if failed:
+        raise linalg.LinAlgError("the covariance is not positive definite")
+    spread: Matrix = scale[:, None] * root
+    return spread
 
 
 def _local_losses(H: Matrix, gradient: Matrix, z: Vector, shape: Shape) -> tuple[Vector, Matrix]:
     """Return ½ gᵀH⁻¹g and the step H⁻¹g of each truth, infinite where it has no minimum."""
     H, gradient = _held_by_the_edge(H, gradient, z, shape)
     step, has_minimum = solve_each(H, gradient)
-    losses = np.full(len(H), np.inf)
-    losses[has_minimum] = np.einsum("ni,ni->n", step[has_minimum], gradient[has_minimum]) / 2
+    with np.errstate(all="ignore"):  # the steps of truths without a minimum mean nothing, and may overflow
+        losses = np.where(has_minimum, np.einsum("ni,ni->n", step, gradient) / 2, np.inf)
     sign = np.where(np.arange(len(H)) % 2, 1.0, -1.0)[:, None]
     return losses, np.where(has_minimum[:, None], step, np.inf * sign)
 
@@ -122,17 +127,19 @@ def with_other_truths(
     total = np.logaddexp.reduce([*logs, np.log(QUADRATIC)])
     rng = np.random.default_rng([SEED, 1])
     quadratics = fit.theta, _root(covariance), features(places)
-    losses, minimisers, chances = [truths.losses], [truths.minimisers], [truths.chances * QUADRATIC / np.exp(total)]
+    values, chances = [], [truths.chances * QUADRATIC / np.exp(total)]
     for one, chance in zip(found, np.exp(logs - total), strict=True):
         if chance < RARE:
             continue
         n = max(FEWEST, int(OTHERS * chance))
-        values = _drawn(one, quadratics, n, rng)
-        loss, minimiser = _losses(values, places, z, shape)
-        losses.append(loss)
-        minimisers.append(minimiser)
+        values.append(_drawn(one, quadratics, n, rng))
         chances.append(np.full(n, chance / n))
-    return Truths(np.concatenate(losses), np.vstack(minimisers), np.concatenate(chances))
+    if not values:
+        return Truths(truths.losses, truths.minimisers, chances[0])
+    losses, minimisers = _losses(np.vstack(values), places, z, shape)
+    return Truths(
+        np.concatenate([truths.losses, losses]), np.vstack([truths.minimisers, minimisers]), np.concatenate(chances)
+    )
 
 
 def _found(contrasts: Contrasts, places: Matrix, spread: float) -> tuple[list[Discrepancy], Vector]:

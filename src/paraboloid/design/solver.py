@@ -184,7 +184,7 @@ def _with_new(shape: Shape, points: Matrix, weights: Vector, found: Matrix) -> t
     kept = weights > KEPT * weights.max()
     points, weights = points[kept], weights[kept]
     # Ascents that end at one maximum differ in their last digits; rounding may step outside, so project again.
-    unique = project_onto_region(shape, np.unique(np.round(found, 6) + 0.0, axis=0))
+    unique = project_onto_region(shape, distinct_rows(np.round(found, 6) + 0.0)[0])
     share = 0.1 / max(1, len(unique))
     return np.vstack([points, unique]), np.concatenate([0.9 * weights, np.full(len(unique), share)])
 

@@ -36,6 +36,7 @@ from paraboloid.numerics.log_scale import on_log_scale
 from paraboloid.numerics.narrowing import expected_regret, narrowed, window_at
 from paraboloid.numerics.positive import factored
 from paraboloid.numerics.quadratic_model import features, n_terms
+from paraboloid.numerics.quantiles import median
 from paraboloid.numerics.window import Window, selected
 
 __all__ = ["Closed", "close_in", "n_low", "single_values"]
@@ -236,7 +237,7 @@ def _looks_worth(
     is_low = heights < float(heights.max()) / DEEP
     if 2 * int(measured.counts[is_low].sum()) > measured.n_measurements:
         return True
-    middle = max(float(np.median(heights)), ROUNDING * float(heights.max()))
+    middle = max(median(heights), ROUNDING * float(heights.max()))
     possible = [(middle / f) ** 2 + heights**2 for f in (1.0, 4.0, 16.0)]
     if any(_likelihood(variance, *squares)[0] - plain[0] > WORTH for variance in possible):
         return True

@@ -37,6 +37,7 @@ from scipy import linalg
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features
+from paraboloid.numerics.quantiles import median
 from paraboloid.numerics.single_knobs import knob_variances, range_curves
 from paraboloid.numerics.smooth import squared_distances
 
@@ -197,7 +198,7 @@ class Contrasts:
 
     def _sizes(self, parts: tuple[float, ...], spread: float, left: float) -> tuple[float, ...]:
         """Return the variances, in units of the noise's, of discrepancies that depart by these parts of the spread."""
-        unit = _middle(self.weights) * (spread / left) * (spread / left)  # a power may differ in its last bit
+        unit = median(self.weights) * (spread / left) * (spread / left)  # a power may differ in its last bit
         return tuple(part * part * unit for part in parts)
 
     def _effect(
@@ -207,18 +208,18 @@ class Contrasts:
         B, unseen = there()
         far = np.sum((places - self.centre) ** 2, axis=1)
         grown = ((1 + far / l2) ** growth / seen.typical)[:, None]
-        fitted = linalg.solve_triangular(self.R, seen.pull, check_finite=False)
+        fitted = linalg.blas.dtrsm(1.0, self.R, seen.pull)
         return grown * B - features(places) @ fitted, grown * unseen
 
     def _of_single_knobs(
         self, places: Matrix, decays: tuple[float, ...], sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
         """Yield sums of curves of single knobs, which are known at all places where their coefficients are."""
-        d, unit = self.points.shape[1], np.sqrt(np.median(self.weights))
+        d, unit = self.points.shape[1], np.sqrt(median(self.weights))
         pull = _curves_seen(self)[1]
         there, unseen = range_curves(places) / unit, np.zeros((len(places), 0))
         if len(places):
-            there -= features(places) @ linalg.solve_triangular(self.R, pull, check_finite=False)
+            there -= features(places) @ linalg.blas.dtrsm(1.0, self.R, pull)
         for decay in decays:
             scale = np.sqrt(knob_variances(d, decay)[: pull.shape[1]])
             effect = functools.partial(_scaled, there, scale, unseen)
@@ -242,8 +243,10 @@ class Contrasts:
             follows, unseen = effect()
             D = linalg.blas.dtrsm(np.sqrt(size), root, follows.T, lower=1).T
             sigma = np.sqrt(rest / max(self.freedom, 1.0))
-            both = sigma * np.hstack([D, np.sqrt(size) * unseen])
-            yield Discrepancy(log_bayes_factor, np.sqrt(size) * D @ explained, both, self.freedom)
+            both = np.empty((len(D), D.shape[1] + unseen.shape[1]))  # in place: new memory costs most
+            np.multiply(D, sigma, out=both[:, : D.shape[1]])
+            np.multiply(unseen, sigma * np.sqrt(size), out=both[:, D.shape[1] :])
+            yield Discrepancy(log_bayes_factor, np.sqrt(size) * (D @ explained), both, self.freedom)
 
     def log_bayes_factors(self) -> list[float]:
         """Return how likely every discrepancy of the set is against none, on the log scale."""
@@ -352,7 +355,7 @@ def _without_outliers(phi: Matrix, means: Vector, weights: Vector, turns: int) -
         y = root * (means - means.mean())
         left = np.maximum(1 - np.einsum("ij,ij->i", Q, Q), 1e-9)
         residual = np.abs(y - Q @ (Q.T @ y)) / np.sqrt(left)
-        scale = _middle(residual) / 0.6745
+        scale = median(residual) / 0.6745
         if not residual.max() > FAR * scale:
             return lowered, factors  # the next turns would find the same
         lowered = lowered / np.maximum(residual / (FAR * scale), 1.0) ** 2 if scale > 0 else lowered
@@ -360,8 +363,11 @@ def _without_outliers(phi: Matrix, means: Vector, weights: Vector, turns: int) -
 
 
 def _weighted_factors(phi: Matrix, root: Vector) -> tuple[Matrix, Matrix]:
-    Q, R = linalg.qr(phi * root[:, None], mode="economic", check_finite=False)
-    return np.asarray(Q, dtype=np.float64), np.asarray(R, dtype=np.float64)
+    """Return the economic QR factors; there must be as many points as coefficients."""
+    factors, reflections, _, _ = linalg.lapack.dgeqrf(phi * root[:, None])
+    R = np.triu(factors[: len(reflections)])
+    Q: Matrix = linalg.lapack.dorgqr(factors, reflections, overwrite_a=1)[0]
+    return Q, R
 
 
 def _looked_at(evidence: Evidence) -> Rows:
@@ -382,7 +388,7 @@ def _smooth_root(contrasts: Contrasts, l2: float) -> tuple[Matrix, Rows]:
 def _seen(contrasts: Contrasts, l2: float, growth: float) -> _Seen:
     away = np.sum((contrasts.points - contrasts.centre) ** 2, axis=1)
     a = (1 + away / l2) ** growth
-    typical = (_middle(a) if growth > 0 else 1.0) * math.sqrt(_middle(contrasts.weights))
+    typical = (median(a) if growth > 0 else 1.0) * math.sqrt(median(contrasts.weights))
     C, _ = _smooth_root(contrasts, l2)
     U = (a * np.sqrt(contrasts.weights) / typical)[:, None] * C
     pull = contrasts.Q.T @ U
@@ -393,7 +399,7 @@ def _seen(contrasts: Contrasts, l2: float, growth: float) -> _Seen:
 @functools.lru_cache(maxsize=1)
 def _curves_seen(contrasts: Contrasts) -> tuple[Matrix, Matrix]:
     """Return the curves of single knobs at the points, weighted, without what a quadratic takes of them, and that."""
-    curves = np.sqrt(contrasts.weights / np.median(contrasts.weights))[:, None] * range_curves(contrasts.points)
+    curves = np.sqrt(contrasts.weights / median(contrasts.weights))[:, None] * range_curves(contrasts.points)
     pull = contrasts.Q.T @ curves
     return curves - contrasts.Q @ pull, pull
 
@@ -402,7 +408,7 @@ def _curves_seen(contrasts: Contrasts) -> tuple[Matrix, Matrix]:
 def _single_seen(contrasts: Contrasts, decay: float) -> _Seen:
     curves, pull = _curves_seen(contrasts)
     scale = np.sqrt(knob_variances(contrasts.points.shape[1], decay)[: curves.shape[1]])
-    return _Seen.of(contrasts, curves * scale, pull, np.sqrt(np.median(contrasts.weights)))
+    return _Seen.of(contrasts, curves * scale, pull, np.sqrt(median(contrasts.weights)))
 
 
 @functools.lru_cache(maxsize=2 * (len(LENGTHS) * len(GROWTHS) + len(DECAYS)))
@@ -458,12 +464,6 @@ def _scaled(curves: Matrix, scale: Vector, unseen: Matrix) -> tuple[Matrix, Matr
 @functools.lru_cache(maxsize=1)
 def _between(contrasts: Contrasts) -> Matrix:
     return squared_distances(contrasts.points, contrasts.points)
-
-
-def _middle(values: Vector) -> float:
-    """Return the median; NumPy's checks take ten times as long as finding it."""
-    ordered = np.sort(values)
-    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def _bells(square: Matrix, l2: float) -> Matrix:

@@ -25,6 +25,7 @@ from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.lowest import close_in_on_lowest
 from paraboloid.numerics.quadratic_model import n_terms
 from paraboloid.numerics.quantile_curve import Curve, Heights, even_likelihood, most_telling
+from paraboloid.numerics.quantiles import quantiles
 from paraboloid.numerics.tails import Limited
 
 __all__ = ["close_in_low", "repeats_differ_hugely"]
@@ -105,10 +106,10 @@ def repeats_differ_hugely(evidence: Evidence) -> bool:
     if len(apart) < REPEATED:
         return False
     huge = math.log(HUGE) * (1 + DOUBT / len(apart))
-    low, lower, higher, high = np.quantile(apart, [0.1, 0.25, 0.75, 0.9])
+    low, lower, higher, high = quantiles(apart, 0.1, 0.25, 0.75, 0.9)
     return bool(high - low > huge and higher - lower > QUARTILES * huge)  # a few wild values are no factor
 
 
 def _is_huge(curve: Curve, values: Heights) -> bool:
-    low, high = np.quantile(curve.residuals(values), [0.1, 0.9])
+    low, high = quantiles(curve.residuals(values), 0.1, 0.9)
     return bool(high - low > math.log(HUGE))

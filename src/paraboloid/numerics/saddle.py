@@ -72,7 +72,7 @@ def _is_singular(phi: Matrix) -> bool:
     """Tell whether the points leave some coefficient undetermined; far cheaper than the rank of φ."""
     gram = phi.T @ phi
     scale = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    return bool(linalg.eigvalsh(scale[:, None] * gram * scale, subset_by_index=(0, 0))[0] < 1e-13)
+    return bool(np.linalg.eigvalsh(scale[:, None] * gram * scale)[0] < 1e-13)
 
 
 def _least_squares(evidence: Evidence, phi: Matrix, y: Vector) -> tuple[Vector, Matrix, float]:

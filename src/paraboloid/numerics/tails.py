@@ -36,6 +36,7 @@ from scipy.spatial import cKDTree
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.positive import factored
 from paraboloid.numerics.quadratic_model import features, gradient_map, n_terms, vector_to_matrix
+from paraboloid.numerics.quantiles import median, quantiles
 from paraboloid.numerics.region import minimise_on_region
 from paraboloid.numerics.window import selected
 
@@ -146,7 +147,7 @@ def limit_tails(evidence: Evidence, shape: Shape) -> Limited:
     raw = values.residuals(plain)
     least = max(WORTH - CHANCE * np.sqrt(values.n) / (values.n - p), OUTLIER)
     share = float(values.count @ limited**2) / max(float(values.count @ raw**2), 1e-300)
-    middle, far = np.quantile(np.abs(values.residuals(theta)), [0.5, 0.95])
+    middle, far = quantiles(np.abs(values.residuals(theta)), 0.5, 0.95)
     # From far, Huber's steps may end before the residuals of exact values have vanished.
     if s == 0 or share < OUTLIER or middle < PEAKED * far:
         exact = _exact(evidence, values, theta)
@@ -301,8 +302,8 @@ def _single_values(evidence: Evidence) -> _Values | None:
         inverse = factored(M, ridge=-1e-12).inverse()
     except linalg.LinAlgError:  # some coefficient is not determined yet
         return None
-    y = sample.values - float(np.median(sample.values))  # a common offset must not cost digits
-    middle = float(np.median(np.abs(y)))
+    y = sample.values - median(sample.values)  # a common offset must not cost digits
+    middle = median(np.abs(y))
     unit = 2.0 ** np.floor(np.log2(middle)) if middle > 0 else 1.0  # a power of two, so that units change no bit
     return _Values(
         phi,
@@ -400,7 +401,7 @@ def _weight(values: _Values, theta: Vector, limited: Vector, shape: Shape) -> fl
 def _with_values(evidence: Evidence, values: _Values, y: Vector) -> Evidence:
     """Return the evidence whose single values, relative to the common offset, are these."""
     assert evidence.sample is not None
-    shift = float(np.median(evidence.sample.values))
+    shift = median(evidence.sample.values)
     rows, count = values.row, values.count
     counts = np.maximum(evidence.counts, 1)
     y = y * values.unit
