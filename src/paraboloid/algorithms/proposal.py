@@ -1,0 +1,143 @@
+"""What the adaptive search measures next: a pure function of the evidence so far, the number wanted and a seed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paraboloid.algorithms.rounds import planned_ahead
+from paraboloid.core import Counts, Evidence, Matrix, Shape
+from paraboloid.design import (
+    away_from_failures,
+    check_points,
+    likely_instance,
+    merge,
+    next_batch,
+    next_smooth_batch,
+    pilot,
+    pilot_with_checks,
+    scattered_batch,
+    scattered_once,
+)
+from paraboloid.numerics import Model, SmoothFit, modelled, n_low, n_terms, project_onto_region
+
+__all__ = ["Batch", "begun", "propose", "proposed"]
+
+LOW_ONES = 5  # measurements near the minimum that are enough to see whether the noise is smaller there
+LIKELY = 2  # times p measurements: with fewer, the prior and not noise has spread the fitted curvatures
+VERIFYING = 3  # times p measurements in a round: enough to measure every place twice where some values are wild
+
+
+def propose(
+    evidence: Evidence,
+    n: int,
+    *,
+    shape: Shape,
+    seed: int = 0,
+    pending: Matrix | None = None,
+    smooth: bool = True,
+    left: int | None = None,
+    is_doubted: bool = False,
+) -> tuple[Matrix, Counts]:
+    """Return points (k, d) in unit coordinates and repeats (k,) of the n measurements that are worth most now.
+
+    A pure function of its arguments: random choices are keyed by the seed and the number of measurements taken.
+    Points that are being measured elsewhere are ``pending``, shape (m, d): they count as information that will come.
+    After the n measurements so many may be ``left``; None says that there is no limit. ``is_doubted`` where the answer
+    is good enough if the response is a quadratic (`algorithms.accuracy`): half of the n then ask whether it is one.
+
+    >>> points, repeats = propose(Evidence.empty(2), 5, shape=Shape.BALL)
+    >>> points.shape, int(repeats.sum())
+    ((5, 2), 5)
+    """
+    waiting = np.zeros((0, evidence.dimension)) if pending is None else np.asarray(pending, dtype=np.float64)
+    batch = Batch(n, seed, evidence.n_attempts, waiting, left, is_doubted)
+    if evidence.n_measurements == 0:
+        return begun(batch, shape, smooth)
+    return proposed(evidence, modelled(evidence, shape, smooth), batch, shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """What is wanted: n measurements after so many that were taken, with points that are being measured elsewhere."""
+
+    n: int
+    seed: int
+    taken: int
+    waiting: Matrix
+    left: int | None = None
+    is_doubted: bool = False
+
+    @property
+    def counted(self) -> int:
+        """Measurements taken or under way: what random choices are keyed by."""
+        return self.taken + len(self.waiting)
+
+
+def begun(batch: Batch, shape: Shape, smooth: bool) -> tuple[Matrix, Counts]:
+    """Return the pilot, without those of its points that are being measured."""
+    n_waiting, d = batch.waiting.shape
+    beginning = pilot(shape, d, n_waiting + batch.n, np.random.default_rng([batch.seed, batch.taken]))
+    if smooth:
+        beginning = pilot_with_checks(beginning, shape, np.random.default_rng([batch.seed, batch.taken, 1]))
+    return merge(beginning[n_waiting:], np.ones(batch.n, dtype=np.int64))
+
+
+def proposed(evidence: Evidence, model: Model, batch: Batch, shape: Shape) -> tuple[Matrix, Counts]:
+    """Return a batch in one of four ways, by what the model says of shape and noise."""
+    n, rng = batch.n, np.random.default_rng([batch.seed, batch.counted])
+    is_many = n >= VERIFYING * n_terms(evidence.dimension)
+    is_verifying = model.limited.is_exact and not model.limited.is_quadratic and is_many
+    if model.smooth is not None:
+        again = 2 if is_verifying else 1  # values that agree are no wild ones
+        points, repeats = _followed(model, model.smooth, batch.waiting, n // again, shape, rng)
+        repeats = again * repeats + (np.arange(len(repeats)) < n % again)
+    elif model.is_low:
+        points, repeats = scattered_once(model.window, n, shape, rng)
+    elif model.is_rippled and is_verifying:
+        points, repeats = scattered_batch(model.fit.minimiser, n, rng)
+    else:
+        measured = evidence.n_measurements + len(batch.waiting)
+        ahead = planned_ahead(measured, n, d=evidence.dimension, left=batch.left)
+        points, repeats = _designed(model, batch, rng, ahead)
+    there = project_onto_region(shape, model.window.from_local(points))
+    return away_from_failures(there, evidence, model.minimiser), repeats
+
+
+def _designed(model: Model, batch: Batch, rng: np.random.Generator, ahead: int | None) -> tuple[Matrix, Counts]:
+    """Return a batch for a quadratic, with checks where other shapes are looked for: designed with these in mind.
+
+    Its points are in the coordinates of the window.
+    """
+    n, d = batch.n, model.fit.minimiser.size
+    checks, counts = np.zeros((0, d)), np.zeros(0, dtype=np.int64)
+    if model.lack is not None:
+        missing = max(0, LOW_ONES - n_low(model.evidence, model.fit))
+        checks, counts = check_points(
+            model.fit, model.shape, batch.counted, n, rng, model.lack, missing, batch.is_doubted
+        )
+    rest = n - int(counts.sum())
+    if rest == 0:
+        return checks, counts
+    is_told = model.evidence.n_measurements >= LIKELY * n_terms(d)
+    fit = likely_instance(model.fit, model.shape) if is_told else model.fit
+    expecting = fit.expecting(model.window.to_local(batch.waiting)).expecting(checks, counts)
+    points, repeats = next_batch(expecting, model.shape, rest, rng, ahead)
+    return merge(np.vstack([points, checks]), np.concatenate([repeats, counts]))
+
+
+def _followed(
+    model: Model, smooth: SmoothFit, waiting: Matrix, n: int, shape: Shape, rng: np.random.Generator
+) -> tuple[Matrix, Counts]:
+    """Return a batch for a shape that is followed; half of it over the whole range where a window may be the wrong one.
+
+    Its points are in the coordinates of the window.
+    """
+    far = 0 if model.outer is None else n // 2
+    if model.outer is not None and n == 1:
+        far = int(rng.integers(2))
+    expecting = smooth.expecting(model.window.to_local(waiting))
+    near, repeats = next_smooth_batch(expecting, model.shape, n - far, rng)
+    if model.outer is None or far == 0:
+        return near, repeats
+    elsewhere, again = next_smooth_batch(model.outer.expecting(waiting), shape, far, rng)
+    return merge(np.vstack([near, model.window.to_local(elsewhere)]), np.concatenate([repeats, again]))
