@@ -139,7 +139,7 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
             *_outliers(model.limited),
         ),
         lack_of_fit=lack.log_bayes_factor,
-        is_quadratic=model.smooth is None,
+        is_quadratic=model.smooth is None or not lack.is_sure,
     )
     covariance = jacobian @ inverse @ best.gradient_covariance @ inverse @ jacobian.T
     return Result(Estimate(domain.from_unit(z), covariance), status, back.T @ best.curvature @ back, certificate)
@@ -191,6 +191,12 @@ def _is_log(domain: Domain) -> list[bool]:
 
 def _not_quadratic(lack: LackOfFit, where: str) -> str:
     odds = math.exp(min(lack.log_bayes_factor, 60.0))
+    if not lack.is_sure:
+        return (
+            f"the values leave it open whether the response is a paraboloid over the whole range (they say {odds:.2g} "
+            f"to 1 that it is none), so it was fitted with a smooth correction (half of all measurements within "
+            f"{where} of the best setting); no bound can be given. Measure more, or search a smaller range about it."
+        )
     return (
         f"the response is not a paraboloid over the whole range (odds {odds:.2g} to 1): it was measured ever nearer to "
         f"the best setting (half of all measurements within {where} of it) and fitted with a smooth correction; for "

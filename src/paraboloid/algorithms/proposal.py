@@ -1,6 +1,6 @@
 """What the adaptive search measures next: a pure function of the evidence so far, the number wanted and a seed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from paraboloid.core import Counts, Evidence, Matrix, Shape
 from paraboloid.design import (
     away_from_failures,
     check_points,
+    is_suspected,
     likely_instance,
     merge,
     next_batch,
@@ -18,12 +19,13 @@ from paraboloid.design import (
     scattered_batch,
     scattered_once,
 )
-from paraboloid.numerics import Model, SmoothFit, modelled, n_low, n_terms, project_onto_region
+from paraboloid.numerics import Model, SmoothFit, fit_smooth, modelled, n_low, n_terms, project_onto_region
 
 __all__ = ["Batch", "begun", "propose", "proposed"]
 
 LOW_ONES = 5  # measurements near the minimum that are enough to see whether the noise is smaller there
 LIKELY = 2  # times p measurements: with fewer, the prior and not noise has spread the fitted curvatures
+FEWEST = 2  # measurements of a round that ask for another shape: one alone tells next to nothing
 VERIFYING = 3  # times p measurements in a round: enough to measure every place twice where some values are wild
 
 
@@ -96,17 +98,42 @@ def proposed(evidence: Evidence, model: Model, batch: Batch, shape: Shape) -> tu
     elif model.is_rippled and is_verifying:
         points, repeats = scattered_batch(model.fit.minimiser, n, rng)
     else:
-        measured = evidence.n_measurements + len(batch.waiting)
-        ahead = planned_ahead(measured, n, d=evidence.dimension, left=batch.left)
-        points, repeats = _designed(model, batch, rng, ahead)
+        points, repeats = _hedged(evidence, model, batch, rng)
     there = project_onto_region(shape, model.window.from_local(points))
     return away_from_failures(there, evidence, model.minimiser), repeats
 
 
-def _designed(model: Model, batch: Batch, rng: np.random.Generator, ahead: int | None) -> tuple[Matrix, Counts]:
+def _hedged(evidence: Evidence, model: Model, batch: Batch, rng: np.random.Generator) -> tuple[Matrix, Counts]:
+    """Return a batch for a quadratic; half of it for another shape where one is suspected, the rest in that knowledge.
+
+    What tells most of another shape lies near its minimum: there it is soon seen whether there is one.
+    """
+    ahead = planned_ahead(evidence.n_measurements + len(batch.waiting), batch.n, d=evidence.dimension, left=batch.left)
+    half = batch.n // 2
+    if (
+        half < FEWEST
+        or not model.is_plain
+        or model.lack is None
+        or not is_suspected(model.fit, model.shape, model.lack)
+    ):
+        return _designed(model, batch, rng, ahead)
+    shape = fit_smooth(evidence, model.shape, model.fit.minimiser)
+    points, repeats = next_smooth_batch(shape.expecting(batch.waiting), model.shape, half, rng)
+    rest = replace(batch, n=batch.n - half, taken=batch.taken + half)
+    others, again = _designed(model, rest, rng, ahead, (points, repeats))
+    return merge(np.vstack([points, others]), np.concatenate([repeats, again]))
+
+
+def _designed(
+    model: Model,
+    batch: Batch,
+    rng: np.random.Generator,
+    ahead: int | None,
+    beside: tuple[Matrix, Counts] | None = None,
+) -> tuple[Matrix, Counts]:
     """Return a batch for a quadratic, with checks where other shapes are looked for: designed with these in mind.
 
-    Its points are in the coordinates of the window.
+    And with what is measured ``beside`` it. Its points are in the coordinates of the window.
     """
     n, d = batch.n, model.fit.minimiser.size
     checks, counts = np.zeros((0, d)), np.zeros(0, dtype=np.int64)
@@ -121,6 +148,8 @@ def _designed(model: Model, batch: Batch, rng: np.random.Generator, ahead: int |
     is_told = model.evidence.n_measurements >= LIKELY * n_terms(d)
     fit = likely_instance(model.fit, model.shape) if is_told else model.fit
     expecting = fit.expecting(model.window.to_local(batch.waiting)).expecting(checks, counts)
+    if beside is not None:
+        expecting = expecting.expecting(*beside)
     points, repeats = next_batch(expecting, model.shape, rest, rng, ahead)
     return merge(np.vstack([points, checks]), np.concatenate([repeats, counts]))
 

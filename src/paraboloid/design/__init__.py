@@ -7,6 +7,7 @@ from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
 from paraboloid.design.instance_limit import instance_limit, optimal_design
 from paraboloid.design.likely_instance import likely_instance
+from paraboloid.design.possible_truths import is_suspected
 from paraboloid.design.scattered import scattered_batch, scattered_once
 from paraboloid.design.smooth_batch import next_smooth_batch
 from paraboloid.design.solver import Design, solve_design
@@ -19,6 +20,7 @@ __all__ = [
     "check_points",
     "free_inverse",
     "instance_limit",
+    "is_suspected",
     "likely_instance",
     "merge",
     "next_batch",

@@ -12,6 +12,7 @@ A drawn truth that is not quadratic loses the larger of two: half gᵀH⁻¹g by
 recommended, and the height of that point above a measured place, or one on the way to it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,11 +20,12 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.numerics import QuadraticFit, features, gradient_map, vector_to_matrix
+from paraboloid.numerics import LackOfFit, QuadraticFit, features, gradient_map, vector_to_matrix
+from paraboloid.numerics.lack_of_fit import FEWEST as FEWEST_CONTRASTS
 from paraboloid.numerics.lack_of_fit import SIZES, Contrasts, Discrepancy
 from paraboloid.numerics.positive import solve_each
 
-__all__ = ["Truths", "quadratic_truths", "with_other_truths"]
+__all__ = ["Truths", "is_suspected", "quadratic_truths", "with_other_truths"]
 
 DRAWS = 4000
 OTHERS = 2000  # draws of the discrepancies, if they were certain
@@ -113,6 +115,31 @@ def _local_losses(H: Matrix, gradient: Matrix, z: Vector, shape: Shape) -> tuple
         losses = np.where(has_minimum, np.einsum("ni,ni->n", step, gradient) / 2, np.inf)
     sign = np.where(np.arange(len(H)) % 2, 1.0, -1.0)[:, None]
     return losses, np.where(has_minimum[:, None], step, np.inf * sign)
+
+
+def is_suspected(fit: QuadraticFit, shape: Shape, lack: LackOfFit) -> bool:
+    """Return whether anything at all speaks against a quadratic: by departures of any size, and by ordinary ones.
+
+    The former are measured in units of the noise. Where noise is little beside the response's spread, they come up now
+    and then by chance, and are so slight that no response departs from a quadratic by so little.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Evidence, Measurements
+    >>> from paraboloid.numerics import fit_quadratic, lack_of_fit
+    >>> z, noise = np.linspace(-1, 1, 41)[:, None], 0.1 * np.random.default_rng(0).standard_normal((41, 1))
+    >>> values = [Measurements.from_values(truth + noise) for truth in (z**2, np.exp(2 * z))]
+    >>> told = [Evidence.empty(1).with_measurements(z, one) for one in values]
+    >>> fits = [fit_quadratic(evidence, Shape.BOX) for evidence in told]
+    >>> [is_suspected(fit, Shape.BOX, lack_of_fit(one, fit, Shape.BOX)) for fit, one in zip(fits, told)]
+    [False, True]
+    """
+    contrasts = lack.contrasts
+    if contrasts is None or lack.n_contrasts < FEWEST_CONTRASTS or lack.log_bayes_factor <= 0 or not contrasts.is_full:
+        return False
+    nowhere = np.zeros((0, fit.minimiser.size))
+    found = contrasts.discrepancies(nowhere, sizes=PARTS, least=np.inf, spread=_spread(fit, shape))
+    total = float(np.logaddexp.reduce([one.log_bayes_factor for one in found]))
+    return total > math.log(contrasts.n_kinds * len(PARTS))
 
 
 def with_other_truths(
