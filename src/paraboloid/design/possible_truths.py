@@ -172,7 +172,7 @@ def _drawn(one: Discrepancy, quadratics: tuple[Vector, Matrix, Matrix], n: int, 
     freedom = max(one.freedom, 1.0)
     heavy = np.sqrt(freedom / rng.chisquare(freedom, (n, 1)))
     fitted = theta + heavy * (rng.standard_normal((n, len(theta))) @ root.T)
-    added = one.mean + heavy * (rng.standard_normal((n, one.root.shape[1])) @ one.root.T)
+    added = one.mean + heavy * one.drawn(rng.standard_normal((n, one.n_parts)))
     values: Matrix = fitted @ phi.T + added
     return values
 
