@@ -166,10 +166,10 @@ class Contrasts:
         """
         for length in lengths:
             l2 = length**2 * self.points.shape[1]
-            there = functools.cache(functools.partial(_beside, self, places, l2))
+            there = _Later(functools.partial(_beside, self, places, l2))
             for growth in growths:
                 seen = _seen(self, l2, growth)
-                effect = functools.cache(functools.partial(self._effect, places, seen, l2, growth, there))
+                effect = _Later(functools.partial(self._effect, places, seen, l2, growth, there))
                 own = sizes if spread is None else self._sizes(sizes, spread, LEFT[growth][LENGTHS.index(length)])
                 yield from self._of_each_size(seen, effect, own, least)
         if self.shape is Shape.BOX:
@@ -232,6 +232,21 @@ class Contrasts:
         if self.shape is Shape.BOX:
             kinds += [_single_seen(self, decay) for decay in DECAYS]
         return [one for seen in kinds for one in seen.log_bayes_factors(SIZES)]
+
+
+class _Later:
+    """What is made when it is first asked for, and then kept: most effects never are."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], tuple[Matrix, Matrix]]) -> None:
+        self._make = make
+        self._made: tuple[Matrix, Matrix] | None = None
+
+    def __call__(self) -> tuple[Matrix, Matrix]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +364,7 @@ def _smooth_root(contrasts: Contrasts, l2: float) -> tuple[Matrix, Rows]:
 
 @functools.lru_cache(maxsize=len(LENGTHS) * len(GROWTHS))
 def _seen(contrasts: Contrasts, l2: float, growth: float) -> Seen:
-    away = np.sum((contrasts.points - contrasts.centre) ** 2, axis=1)
+    away = np.add.reduce((contrasts.points - contrasts.centre) ** 2, axis=1)
     a = (1 + away / l2) ** growth
     typical = (median(a) if growth > 0 else 1.0) * math.sqrt(median(contrasts.weights))
     C, _ = _smooth_root(contrasts, l2)
