@@ -82,6 +82,7 @@ SURROUNDINGS = 1.5  # largest unit coordinate of a point that is looked at
 RANK = 120  # of the discrepancy: enough for what is smooth, and the time does not grow with the cube of the points
 NEGLIGIBLE = 1e-4  # of the discrepancy's variance at a point
 UNSEEN = 1e-8  # the same at places that were not measured: differences between neighbours matter there
+ONE = np.ones((1, 1))
 FAR = 3.0  # standard errors beyond which a single residual is discounted,
 TURNS = 3  # in so many turns
 
@@ -186,7 +187,7 @@ class Contrasts:
     ) -> tuple[Matrix, Matrix]:
         """Return what a discrepancy adds at places: what the points tell of it, and what they do not."""
         B, unseen = there()
-        far = np.sum((places - self.centre) ** 2, axis=1)
+        far = np.add.reduce((places - self.centre) ** 2, axis=1)
         grown = ((1 + far / l2) ** growth / seen.typical)[:, None]
         fitted = linalg.blas.dtrsm(1.0, self.R, seen.pull)
         return grown * B - features(places) @ fitted, grown * unseen
@@ -215,9 +216,8 @@ class Contrasts:
             is_likely = likely[size] > -np.inf and likely[size] >= least
             told = seen.told(size, np.empty(seen.gram.shape)) if is_likely else None
             if told is None:
-                n_places = len(effect()[0]) if least == -np.inf else 0
-                nothing = np.zeros((n_places, 1))
-                yield Discrepancy(likely[size], np.zeros(n_places), self.freedom, nothing, nothing, np.eye(1))
+                nothing = np.zeros((len(effect()[0]) if least == -np.inf else 0, 1))
+                yield Discrepancy(likely[size], nothing[:, 0], self.freedom, nothing, nothing, ONE)
                 continue
             lower, explained, left = told
             follows, unseen = effect()
