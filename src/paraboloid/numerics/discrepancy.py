@@ -30,6 +30,7 @@ __all__ = ["SIZES", "Discrepancy", "Seen"]
 SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of the noise's
 KEPT = 11  # kinds of discrepancies whose numbers are kept: as many as there are on a box
 HOPELESS = -40.0  # log Bayes factor below which one is lost in the rounding of their sum
+LARGE = 40  # columns, up to which a new factor takes no longer than a bound
 ROUNDING = 1e-9  # of the values' spread
 
 
@@ -151,14 +152,15 @@ def _log_bayes_factors(seen: Seen, sizes: tuple[float, ...]) -> tuple[tuple[floa
     Only the numbers are kept. The roots of a few likely ones are made again where they are needed; to keep them all
     would take as long as to make them, for memory costs most when it is new.
     """
-    work, found = np.empty(seen.gram.shape), []
-    others = () if sizes == SIZES else _log_bayes_factors(seen, SIZES)[1]
+    work, found, is_large = np.empty(seen.gram.shape), [], len(seen.gram) > LARGE
+    others = _log_bayes_factors(seen, SIZES)[1] if is_large and sizes != SIZES else ()
     tried: tuple[_Tried, ...] = ()
     for size in sizes:
-        highest = seen.at_most(size, tuple(sorted((*others, *tried), key=lambda one: one.size)))
-        if highest < HOPELESS:
-            found.append(highest)
-            continue
+        if is_large:
+            highest = seen.at_most(size, tuple(sorted((*others, *tried), key=lambda one: one.size)))
+            if highest < HOPELESS:
+                found.append(highest)
+                continue
         told = seen.told(size, work)
         if told is None:
             found.append(-np.inf)
