@@ -133,3 +133,17 @@ def test_the_quantile_is_that_of_the_chances() -> None:
     assert truths.interval(0.9)[0] == pytest.approx(np.quantile(losses, [0.05, 0.95]) / 10 - 0.5, abs=0.02)
     heavy = Truths(np.array([0.0, 7.0]), np.zeros((2, 1)), np.array([0.94, 0.06]))
     assert (heavy.bound(0.9), heavy.bound(0.95)) == (0.0, 7.0)
+
+
+@pytest.mark.parametrize("n_others", [0, 30, 3000])
+def test_quantiles_are_those_of_all_values_in_order(n_others: int) -> None:
+    rng = np.random.default_rng(n_others)
+    values = rng.standard_normal(4000 + n_others)
+    values[::9] = np.inf
+    chances = np.concatenate([np.full(4000, 0.8 / 4000), np.full(n_others, 0.2 / max(n_others, 1))])
+    order = np.argsort(values)
+    reached = np.cumsum(chances[order])
+    truths = Truths(values, values[:, None], chances)
+    for confidence in (0.5, 0.8, 0.88, 0.95, 0.999):
+        expected = values[order[np.searchsorted(reached, confidence * reached[-1])]]
+        assert truths.bound(confidence) == expected

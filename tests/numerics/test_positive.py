@@ -8,7 +8,7 @@ from scipy import linalg
 
 from paraboloid.core import Evidence, Measurements, Shape
 from paraboloid.numerics import fit_quadratic, matrix_to_vector
-from paraboloid.numerics.positive import factored, positive_inverse, solve_each
+from paraboloid.numerics.positive import factored, positive_inverse, solve_each, solve_positive
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
@@ -65,3 +65,10 @@ def test_a_fit_that_rounding_takes_over_the_edge_is_no_place_to_begin() -> None:
     theta = alone.theta.copy()
     theta[4:] = matrix_to_vector(np.diag([1.0, 1.0, 0.0]))
     assert fit_quadratic(evidence, Shape.BALL, near=replace(alone, theta=theta)).theta == pytest.approx(alone.theta)
+
+
+def test_a_system_that_is_not_positive_definite_is_refused() -> None:
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        solve_positive(np.diag([1.0, -1.0]), np.ones(2))
+    matrix, right = np.array([[2.0, 1.0], [1.0, 3.0]]), np.eye(2)
+    np.testing.assert_allclose(matrix @ solve_positive(matrix, right), right, atol=1e-15)

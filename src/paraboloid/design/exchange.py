@@ -45,12 +45,11 @@ class _Gains:
         self.drop = np.sum((self.phi @ self.SW) * self.phi, axis=1)
         self.variance = np.sum((self.phi @ self.Sigma) * self.phi, axis=1)
 
-    def update(self, point: Vector, sign: float) -> None:
-        """Add a measurement at the point, or take it out (sign -1).
+    def update(self, f: Vector, sign: float) -> None:
+        """Add a measurement where the features are f, or take it out (sign -1).
 
         Sherman-Morrison: Σ' = Σ - g gᵀ/(±σ² + φᵀΣφ), g = Σφ, and the same for ΣWΣ and the candidates' scores.
         """
-        f = features(point[None, :])[0]
         g, h = self.Sigma @ f, self.SW @ f
         den, num = sign * self.sigma2 + float(f @ g), float(f @ h)
         pg, ph = self.phi @ g, self.phi @ h
@@ -78,26 +77,27 @@ class _Gains:
 def choose_greedily(shape: Shape, known: Precise, candidates: Matrix, n: int, *, polish: bool) -> Matrix:
     """Return n points (n, d), each the best candidate after those before it, moved up to where it gains most."""
     gains = _Gains(known, candidates)
-    chosen = np.empty((n, candidates.shape[1]))
+    chosen, phi = np.empty((n, candidates.shape[1])), np.ascontiguousarray(gains.phi)
     for k in range(n):
         noise = gains.hedged
-        best = candidates[[_best(gains.drop / (noise + gains.variance))]]
+        best = _best(gains.drop / (noise + gains.variance))
+        chosen[k], f = candidates[best], phi[best]
         if polish:
-            best, _ = ascend(shape, gains.climb(noise), best, steps=POLISHING)
-        chosen[k] = best[0]
-        gains.update(best[0], 1.0)
+            higher, _ = ascend(shape, gains.climb(noise), candidates[[best]], steps=POLISHING)
+            chosen[k], f = higher[0], features(higher)[0]
+        gains.update(f, 1.0)
     return chosen
 
 
 def choose_in_turn(known: Precise, points: Matrix, n: int) -> Counts:
     """Return the indices of n of the points, none twice, those that gain most first."""
     gains = _Gains(known, points)
-    chosen = np.empty(n, dtype=np.int64)
+    chosen, phi = np.empty(n, dtype=np.int64), np.ascontiguousarray(gains.phi)
     for k in range(n):
         score = gains.drop / (gains.hedged + gains.variance)
         score[chosen[:k]] = -np.inf
         chosen[k] = _best(score)
-        gains.update(points[chosen[k]], 1.0)
+        gains.update(phi[chosen[k]], 1.0)
     return chosen
 
 
@@ -116,8 +116,8 @@ def exchange(shape: Shape, known: Precise, candidates: Matrix, points: Matrix) -
         moved, height = ascend(shape, swap, starts, steps=POLISHING)
         best = _best(height)
         if height[best] > least:
-            gains.update(moved[best], 1.0)
-            gains.update(point, -1.0)
+            gains.update(features(moved[[best]])[0], 1.0)
+            gains.update(f, -1.0)
             points[k] = moved[best]
     return points
 

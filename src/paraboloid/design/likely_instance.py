@@ -17,10 +17,11 @@ The answer is not shrunk: its bound and its intervals are those of the fit.
 from dataclasses import replace
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import optimize
 
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import QuadraticFit, minimise_on_region
+from paraboloid.numerics.positive import solve_positive
 from paraboloid.numerics.quadratic_model import upper_triangle
 
 __all__ = ["likely_instance"]
@@ -50,7 +51,7 @@ def likely_instance(fit: QuadraticFit, shape: Shape) -> QuadraticFit:
     eigenvalues, Q = np.linalg.eigh(fit.hessian / unit)
     H: Matrix = (Q * _nearer(eigenvalues, _variances(noise[d + 1 :, d + 1 :], Q))) @ Q.T
     i, j = upper_triangle(d)
-    told = linalg.solve(covariance[d + 1 :, d + 1 :], H[i, j] - theta[d + 1 :], assume_a="pos")
+    told = solve_positive(covariance[d + 1 :, d + 1 :], H[i, j] - theta[d + 1 :])
     theta = np.concatenate([theta[: d + 1] + covariance[: d + 1, d + 1 :] @ told, H[i, j]])
     return replace(fit, theta=unit * theta, minimiser=minimise_on_region(shape, H, theta[1 : d + 1]))
 

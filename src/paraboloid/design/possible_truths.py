@@ -28,6 +28,7 @@ from paraboloid.numerics.positive import solve_each
 __all__ = ["Truths", "is_suspected", "quadratic_truths", "with_other_truths"]
 
 DRAWS = 4000
+TOGETHER, FEWEST_TOGETHER = 2**14, 250  # half the numbers, and draws, of one part: the next takes the memory of it
 OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
@@ -67,10 +68,16 @@ class Truths:
 
 
 def _quantiles(values: Vector, chances: Vector, levels: Sequence[float]) -> Vector:
-    order = np.argsort(values)
+    """Return the quantiles; only values that may be one of them are sorted: those in the middle cannot."""
+    n, least = len(values), float(chances.min())
+    edges = [min(level, 1 - level) / least + 2 if least > 0 else n for level in levels]
+    tail = min(n, int(max(edges)))
+    order = np.argpartition(values, [tail - 1, n - tail]) if 2 * tail < n else np.argsort(values)
+    for end in (order[:tail], order[n - tail :]) if 2 * tail < n else ():
+        end[:] = end[np.argsort(values[end])]
     reached = np.cumsum(chances[order])
     found = np.searchsorted(reached, np.multiply(levels, reached[-1]))
-    quantiles: Vector = values[order[np.minimum(found, len(order) - 1)]]
+    quantiles: Vector = values[order[np.minimum(found, n - 1)]]
     return quantiles
 
 
@@ -89,11 +96,17 @@ def quadratic_truths(fit: QuadraticFit, covariance: Matrix, shape: Shape) -> Tru
     freedom = max(fit.freedom, 1.0)
     normal = rng.standard_normal((DRAWS, p - 1))
     normal *= np.sqrt(freedom / rng.chisquare(freedom, (DRAWS, 1)))  # in place: new memory costs most
-    drawn = _root(covariance[1:, 1:]) @ normal.T  # the constant does not matter
-    drawn += fit.theta[1:, None]
-    H = vector_to_matrix(drawn[d:], d).transpose(2, 0, 1)
-    losses, away = _local_losses(H, (gradient_map(z)[:, 1:] @ drawn).T, z, shape)
-    return Truths(losses, z - away, np.full(DRAWS, 1 / DRAWS))
+    root, slopes = _root(covariance[1:, 1:]), gradient_map(z)[:, 1:]  # the constant does not matter
+    losses, minimisers = np.empty(DRAWS), np.empty((DRAWS, d))
+    size = 2 * max(FEWEST_TOGETHER, TOGETHER // (d * d))  # even: signs of what has no minimum alternate
+    for begin in range(0, DRAWS, size):
+        part = slice(begin, begin + size)
+        drawn = root @ normal[part].T
+        drawn += fit.theta[1:, None]
+        H = vector_to_matrix(drawn[d:], d).transpose(2, 0, 1)
+        losses[part], away = _local_losses(H, (slopes @ drawn).T, z, shape)
+        np.subtract(z, away, out=minimisers[part])
+    return Truths(losses, minimisers, np.full(DRAWS, 1 / DRAWS))
 
 
 def _root(covariance: Matrix) -> Matrix:
@@ -199,7 +212,7 @@ def _drawn(one: Discrepancy, quadratics: tuple[Vector, Matrix, Matrix], n: int, 
     freedom = max(one.freedom, 1.0)
     heavy = np.sqrt(freedom / rng.chisquare(freedom, (n, 1)))
     fitted = theta + heavy * (rng.standard_normal((n, len(theta))) @ root.T)
-    added = one.mean + heavy * (rng.standard_normal((n, one.root.shape[1])) @ one.root.T)
+    added = one.mean + heavy * one.drawn(rng.standard_normal((n, one.n_parts)))
     values: Matrix = fitted @ phi.T + added
     return values
 

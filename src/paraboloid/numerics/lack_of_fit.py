@@ -35,6 +35,7 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.numerics.discrepancy import SIZES, Discrepancy, Seen
 from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features
 from paraboloid.numerics.quantiles import median
@@ -76,7 +77,6 @@ DECAYS = (0.3, 0.7)  # of curves of single knobs
 # of the LENGTHS; and of curves of single knobs. Hardly any of a long range is left: in the region it is a quadratic.
 LEFT = {0.0: (0.55, 0.21, 0.04), 0.7: (0.55, 0.21, 0.04), TIP: (0.2, 0.18, 0.07)}
 LEFT_OF_CURVES = 0.85
-SIZES = (0.3, 5.0, 100.0, 3000.0)  # of the discrepancy's variance, in units of the noise's
 FEWEST = 3  # contrasts: with fewer nothing can speak against a quadratic, and no bound rests on one
 MOST = 300  # points that are looked at, those with most measurements
 LOCAL = 6.0  # measurements that say that the noise at a point is that of all points
@@ -86,30 +86,11 @@ SURROUNDINGS = 1.5  # largest unit coordinate of a point that is looked at
 RANK = 120  # of the discrepancy: enough for what is smooth, and the time does not grow with the cube of the points
 NEGLIGIBLE = 1e-4  # of the discrepancy's variance at a point
 UNSEEN = 1e-8  # the same at places that were not measured: differences between neighbours matter there
+ONE = np.ones((1, 1))
 FAR = 3.0  # standard errors beyond which a single residual is discounted,
 TURNS = 3  # in so many turns
 
 Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Discrepancy:
-    """One discrepancy of the set, given the contrasts: how likely it is, and what it may add to the fitted quadratic.
-
-    Parameters
-    ----------
-    log_bayes_factor
-        Against none.
-    mean, root
-        Of what it adds at the places asked for, (m,), and a root of its covariance, (m, k), in the value's unit.
-    freedom
-        Degrees of freedom of the noise that the covariance is a multiple of.
-    """
-
-    log_bayes_factor: float
-    mean: Vector
-    root: Matrix
-    freedom: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,10 +171,10 @@ class Contrasts:
         """
         for length in lengths:
             l2 = length**2 * self.points.shape[1]
-            there = functools.cache(functools.partial(_beside, self, places, l2))
+            there = _Later(functools.partial(_beside, self, places, l2))
             for growth in growths:
                 seen = _seen(self, l2, growth)
-                effect = functools.cache(functools.partial(self._effect, places, seen, l2, growth, there))
+                effect = _Later(functools.partial(self._effect, places, seen, l2, growth, there))
                 own = sizes if spread is None else self._sizes(sizes, spread, LEFT[growth][LENGTHS.index(length)])
                 yield from self._of_each_size(seen, effect, own, least)
         if self.shape is Shape.BOX:
@@ -206,11 +187,11 @@ class Contrasts:
         return tuple(part * part * unit for part in parts)
 
     def _effect(
-        self, places: Matrix, seen: "_Seen", l2: float, growth: float, there: Callable[[], tuple[Matrix, Matrix]]
+        self, places: Matrix, seen: Seen, l2: float, growth: float, there: Callable[[], tuple[Matrix, Matrix]]
     ) -> tuple[Matrix, Matrix]:
         """Return what a discrepancy adds at places: what the points tell of it, and what they do not."""
         B, unseen = there()
-        far = np.sum((places - self.centre) ** 2, axis=1)
+        far = np.add.reduce((places - self.centre) ** 2, axis=1)
         grown = ((1 + far / l2) ** growth / seen.typical)[:, None]
         fitted = linalg.blas.dtrsm(1.0, self.R, seen.pull)
         return grown * B - features(places) @ fitted, grown * unseen
@@ -230,27 +211,23 @@ class Contrasts:
             yield from self._of_each_size(_single_seen(self, decay), effect, sizes, least)
 
     def _of_each_size(
-        self, seen: "_Seen", effect: Callable[[], tuple[Matrix, Matrix]], sizes: tuple[float, ...], least: float
+        self, seen: Seen, effect: Callable[[], tuple[Matrix, Matrix]], sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
         """Yield the likelihood of each size, and the effect of those that are likely enough."""
         known = SIZES if set(sizes) <= set(SIZES) else sizes
-        likely = dict(zip(known, _log_bayes_factors(self, seen, known), strict=True))
+        likely = dict(zip(known, seen.log_bayes_factors(known), strict=True))
         for size in sizes:
-            log_bayes_factor = likely[size]
-            if log_bayes_factor == -np.inf or log_bayes_factor < least:
-                n_places = len(effect()[0]) if least == -np.inf else 0
-                yield Discrepancy(log_bayes_factor, np.zeros(n_places), np.zeros((n_places, 1)), self.freedom)
+            is_likely = likely[size] > -np.inf and likely[size] >= least
+            told = seen.told(size, np.empty(seen.gram.shape)) if is_likely else None
+            if told is None:
+                nothing = np.zeros((len(effect()[0]) if least == -np.inf else 0, 1))
+                yield Discrepancy(likely[size], nothing[:, 0], self.freedom, nothing, nothing, ONE)
                 continue
-            told = _told(self, seen, size, np.empty(seen.gram.shape))
-            assert told is not None  # else it would have been infinitely unlikely
-            root, explained, rest = told
+            lower, explained, left = told
             follows, unseen = effect()
-            D = linalg.blas.dtrsm(np.sqrt(size), root, follows.T, lower=1).T
-            sigma = np.sqrt(rest / max(self.freedom, 1.0))
-            both = np.empty((len(D), D.shape[1] + unseen.shape[1]))  # in place: new memory costs most
-            np.multiply(D, sigma, out=both[:, : D.shape[1]])
-            np.multiply(unseen, sigma * np.sqrt(size), out=both[:, D.shape[1] :])
-            yield Discrepancy(log_bayes_factor, np.sqrt(size) * (D @ explained), both, self.freedom)
+            mean = size * (follows @ linalg.blas.dtrsv(lower, explained, lower=1, trans=1))
+            deviation = np.sqrt(size * (left + self.scatter) / max(self.freedom, 1.0))
+            yield Discrepancy(likely[size], mean, self.freedom, deviation * follows, deviation * unseen, lower)
 
     def log_bayes_factors(self) -> list[float]:
         """Return how likely every discrepancy of the set is against none, on the log scale."""
@@ -258,21 +235,22 @@ class Contrasts:
         kinds = [_seen(self, length**2 * d, growth) for length in LENGTHS for growth in GROWTHS]
         if self.shape is Shape.BOX:
             kinds += [_single_seen(self, decay) for decay in DECAYS]
-        return [one for seen in kinds for one in _log_bayes_factors(self, seen, SIZES)]
+        return [one for seen in kinds for one in seen.log_bayes_factors(SIZES)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
-    """What the contrasts see of a discrepancy of one range and growth: verdict and bound ask for the same ones."""
+class _Later:
+    """What is made when it is first asked for, and then kept: most effects never are."""
 
-    gram: Matrix
-    Uu: Vector
-    pull: Matrix
-    typical: float
+    __slots__ = ("_made", "_make")
 
-    @classmethod
-    def of(cls, contrasts: Contrasts, U: Matrix, pull: Matrix, typical: float) -> "_Seen":
-        return cls(U.T @ U, contrasts.left @ U, pull, typical)
+    def __init__(self, make: Callable[[], tuple[Matrix, Matrix]]) -> None:
+        self._make = make
+        self._made: tuple[Matrix, Matrix] | None = None
+
+    def __call__(self) -> tuple[Matrix, Matrix]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,15 +372,15 @@ def _smooth_root(contrasts: Contrasts, l2: float) -> tuple[Matrix, Rows]:
 
 
 @functools.lru_cache(maxsize=len(LENGTHS) * len(GROWTHS))
-def _seen(contrasts: Contrasts, l2: float, growth: float) -> _Seen:
-    away = np.sum((contrasts.points - contrasts.centre) ** 2, axis=1)
+def _seen(contrasts: Contrasts, l2: float, growth: float) -> Seen:
+    away = np.add.reduce((contrasts.points - contrasts.centre) ** 2, axis=1)
     a = (1 + away / l2) ** growth
     typical = (median(a) if growth > 0 else 1.0) * math.sqrt(median(contrasts.weights))
     C, _ = _smooth_root(contrasts, l2)
     U = (a * np.sqrt(contrasts.weights) / typical)[:, None] * C
     pull = contrasts.Q.T @ U
     U -= contrasts.Q @ pull
-    return _Seen.of(contrasts, U, pull, typical)
+    return _seen_of(contrasts, U, pull, typical)
 
 
 @functools.lru_cache(maxsize=1)
@@ -414,47 +392,15 @@ def _curves_seen(contrasts: Contrasts) -> tuple[Matrix, Matrix]:
 
 
 @functools.lru_cache(maxsize=len(DECAYS) + 1)
-def _single_seen(contrasts: Contrasts, decay: float) -> _Seen:
+def _single_seen(contrasts: Contrasts, decay: float) -> Seen:
     curves, pull = _curves_seen(contrasts)
     scale = np.sqrt(knob_variances(contrasts.points.shape[1], decay)[: curves.shape[1]])
-    return _Seen.of(contrasts, curves * scale, pull, np.sqrt(median(contrasts.weights)))
+    return _seen_of(contrasts, curves * scale, pull, np.sqrt(median(contrasts.weights)))
 
 
-@functools.lru_cache(maxsize=2 * (len(LENGTHS) * len(GROWTHS) + len(DECAYS)))
-def _log_bayes_factors(contrasts: Contrasts, seen: _Seen, sizes: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the log Bayes factor of each size: verdict and bound ask for the same ones.
-
-    Only the numbers are kept. The roots of a few likely ones are made again where they are needed; to keep them all
-    would take as long as to make them, for memory costs most when it is new.
-    """
-    square, work = contrasts.square, np.empty(seen.gram.shape)
-    found = []
-    for size in sizes:
-        told = _told(contrasts, seen, size, work)
-        if told is None:  # weights of too many orders of magnitude for this size: it says nothing
-            found.append(-np.inf)
-            continue
-        root, _, rest = told
-        change = contrasts.freedom / 2 * math.log(rest / square) if square > 0 else 0.0
-        found.append(-float(np.log(root.diagonal()).sum()) - change)
-    return tuple(found)
-
-
-def _told(contrasts: Contrasts, seen: _Seen, size: float, work: Matrix) -> tuple[Matrix, Vector, float] | None:
-    """Return the root of I + s UᵀU, what of u follows from U, and the squares left; the root is in ``work``.
-
-    The likelihood is that of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both: UᵀU and Uᵀu are enough,
-    by Woodbury's identity.
-    """
+def _seen_of(contrasts: Contrasts, U: Matrix, pull: Matrix, typical: float) -> Seen:
     uu = float(contrasts.left @ contrasts.left)
-    K = np.multiply(seen.gram, size, out=work)
-    K.flat[:: len(K) + 1] += 1.0
-    root, failed = linalg.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        return None
-    explained = linalg.blas.dtrsv(root, seen.Uu, lower=1)
-    rest = max(uu - size * float(explained @ explained), ROUNDING**2 * uu) + contrasts.scatter
-    return root, explained, rest
+    return Seen(U.T @ U, contrasts.left @ U, uu, contrasts.scatter, contrasts.freedom, pull, typical)
 
 
 def _beside(contrasts: Contrasts, places: Matrix, l2: float) -> tuple[Matrix, Matrix]:

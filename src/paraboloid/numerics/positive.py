@@ -12,7 +12,7 @@ from scipy import linalg
 
 from paraboloid.core import Matrix, Vector
 
-__all__ = ["Factor", "factored", "positive_inverse", "solve_each"]
+__all__ = ["Factor", "factored", "positive_inverse", "solve_each", "solve_positive"]
 
 Right = TypeVar("Right", Vector, Matrix)
 
@@ -80,6 +80,19 @@ def positive_inverse(matrix: Matrix) -> Matrix:
     array([1.e+30, 1.e+00])
     """
     return factored(matrix).inverse()
+
+
+def solve_positive(matrix: Matrix, right: Right) -> Right:
+    """Return A⁻¹ times a vector (p,) or the columns of a matrix (p, k), of a diagonal that needs no scaling.
+
+    >>> import numpy as np
+    >>> solve_positive(np.diag([2.0, 4.0]), np.ones(2))
+    array([0.5 , 0.25])
+    """
+    _, solution, failed = linalg.lapack.dposv(matrix, right)
+    if failed:
+        raise linalg.LinAlgError("the matrix is not positive definite")
+    return np.ascontiguousarray(solution)
 
 
 def solve_each(H: Matrix, right: Matrix) -> tuple[Matrix, npt.NDArray[np.bool_]]:

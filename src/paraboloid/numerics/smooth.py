@@ -347,7 +347,7 @@ def squared_distances(x: Matrix, y: Matrix) -> Matrix:
     >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]))
     array([[25.]])
     """
-    square: Matrix = np.sum(x**2, axis=1)[:, None] + np.sum(y**2, axis=1)
+    square: Matrix = np.add.reduce(x * x, axis=1)[:, None] + np.add.reduce(y * y, axis=1)
     square -= 2 * x @ y.T
     return np.maximum(square, 0.0, out=square)
 

@@ -1,7 +1,5 @@
 """One secant step for fixed points: the bounds of the instance limit then need a quarter of the eigendecompositions."""
 
-import numpy as np
-
 from paraboloid.core import Vector
 
 __all__ = ["secant_point"]
@@ -20,6 +18,6 @@ def secant_point(image: Vector, change: Vector, last_image: Vector, last_change:
     """
     turn = change - last_change
     square = float(turn @ turn)
-    share = np.clip(float(change @ turn) / square, -8.0, 8.0) if square > 0 else 0.0
+    share = min(max(float(change @ turn) / square, -8.0), 8.0) if square > 0 else 0.0
     point: Vector = image - share * (image - last_image)
     return point

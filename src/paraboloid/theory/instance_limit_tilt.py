@@ -119,17 +119,18 @@ def _fixed_tilt(
     best, best_value, m = schur, np.inf, schur
     last: tuple[Vector, Vector] | None = None
     for _ in range(steps):
-        squares, V = np.linalg.eigh(rest + along * np.outer(m - schur, m - schur))
+        away, size2 = m - schur, float(m @ m)
+        squares, V = np.linalg.eigh(rest + along * (away[:, None] * away))
         g = np.sqrt(np.maximum(squares, 0.0))
-        o, a, c = deviation(float(m @ m))
-        value = kappa * float(g.sum()) + math.sqrt(along) * (o + math.sqrt(a**2 + c**2 * float(m @ m)))
-        image = V @ _shrunk(V.T @ schur, g, kappa * math.sqrt(along), float(m @ m), deviation)
+        o, a, c = deviation(size2)
+        value = kappa * float(g.sum()) + math.sqrt(along) * (o + math.sqrt(a**2 + c**2 * size2))
+        image = V @ _shrunk(V.T @ schur, g, kappa * math.sqrt(along), size2, deviation)
         change = image - m
         following = image if last is None or value > best_value else secant_point(image, change, *last)
         gain = best_value - value
         if gain > 0:
             best, best_value = m, value
-        if float(np.linalg.norm(change)) <= 1e-7 * float(np.linalg.norm(m)):
+        if math.sqrt(change @ change) <= 1e-7 * math.sqrt(size2):
             break
         m, last = following, (image, change)
     return best
@@ -141,5 +142,7 @@ def _shrunk(w: Vector, g: Vector, scale: float, size2: float, deviation: Callabl
     for _ in range(8):
         _, a, c = deviation(size2)
         m = w / (1 + c**2 / (scale * math.sqrt(a**2 + c**2 * size2)) * g)
-        size2 = float(m @ m)
+        before, size2 = size2, float(m @ m)
+        if size2 == before:
+            break
     return m
