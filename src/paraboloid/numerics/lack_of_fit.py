@@ -83,7 +83,7 @@ LOCAL = 6.0  # measurements that say that the noise at a point is that of all po
 SINGULAR = 1e-10
 ROUNDING = 1e-9  # of the values' spread
 SURROUNDINGS = 1.5  # largest unit coordinate of a point that is looked at
-RANK = 120  # of the discrepancy: enough for what is smooth, and the time does not grow with the cube of the points
+RANK, FEWER, FEW_KNOBS = 120, 96, 5  # of the discrepancy, and up to so many knobs: enough for what is smooth
 NEGLIGIBLE = 1e-4  # of the discrepancy's variance at a point
 UNSEEN = 1e-8  # the same at places that were not measured: differences between neighbours matter there
 ONE = np.ones((1, 1))
@@ -368,7 +368,8 @@ def _looked_at(evidence: Evidence) -> Rows:
 @functools.lru_cache(maxsize=len(LENGTHS))
 def _smooth_root(contrasts: Contrasts, l2: float) -> tuple[Matrix, Rows]:
     """Return a root of the discrepancy's covariance at the points: verdict, checks and bound ask for the same ones."""
-    return _low_rank(_bells(_between(contrasts), l2), RANK, NEGLIGIBLE)
+    most = FEWER if contrasts.points.shape[1] <= FEW_KNOBS else RANK  # else time would grow with the cube of the points
+    return _low_rank(_bells(_between(contrasts), l2), most, NEGLIGIBLE)
 
 
 @functools.lru_cache(maxsize=len(LENGTHS) * len(GROWTHS))
