@@ -9,8 +9,10 @@ from scipy.optimize import OptimizeResult
 from scipy.stats import poisson
 
 from paraboloid import Ball, Box, minimize
-from paraboloid.algorithms import adaptive, conclude
-from paraboloid.core import Domain, Evidence, Matrix, Measurements, Procedure, Vector
+from paraboloid.algorithms import adaptive, conclude, propose
+from paraboloid.core import Domain, Evidence, Matrix, Measurements, Procedure, Shape, Vector
+from paraboloid.design import is_suspected
+from paraboloid.numerics import fit_quadratic, lack_of_fit
 from paraboloid.numerics.lack_of_fit import OPEN, SURE
 
 Truth = Callable[[Matrix], Vector]
@@ -72,6 +74,47 @@ def test_a_skewed_bowl_is_better_answered_than_by_the_quadratic(domain: Domain) 
     ours = sum(search(skewed, domain, 200, seed, 0.1)[0] for seed in range(8))
     off = sum(search(skewed, domain, 200, seed, 0.1, algorithm=quadratic)[0] for seed in range(8))
     assert ours < off / 4
+
+
+def bent(points: Matrix) -> Vector:
+    """A fold along each of three oblique directions, straight on both sides of it; least, 1.9095, near the middle."""
+    axes = np.linalg.qr(np.random.default_rng(7).standard_normal((3, 3)))[0]
+    u = (points - [0.3, -0.4, 0.1]) @ axes
+    return np.asarray(np.sum(np.logaddexp(5 * u, -2.5 * u), axis=1) - 1.9095)
+
+
+def test_a_shape_that_noise_nearly_hides_is_found_by_asking_for_it() -> None:
+    """Noise of a fifth of the spread, 200 measurements. The sum of eight regrets over that of the quadratic was 0.31
+    and 0.27 on two sets of seeds; 0.80 and 0.74 while a shape was followed only once odds of 150 to 1 spoke for it."""
+
+    def quadratic(where: Domain, **options: Any) -> Procedure:
+        return adaptive(where, smooth=False, **options)
+
+    cube = Box([(-1.0, 1.0)] * 3)
+    ours = sum(search(bent, cube, 200, seed, 0.6)[0] for seed in range(8))
+    off = sum(search(bent, cube, 200, seed, 0.6, algorithm=quadratic)[0] for seed in range(8))
+    assert ours < 0.55 * off
+
+
+def test_half_of_a_round_asks_where_a_shape_is_suspected_and_none_where_it_is_not() -> None:
+    """A paraboloid with ever deeper pits at its minimum passes, is suspected of being none, and is followed."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (40, 2))
+    away, noise = np.sum(points**2, axis=1), 0.3 * rng.standard_normal(40)
+    near: dict[str, int] = {}
+    for depth in np.linspace(0, 3, 61):
+        values = 3 * away - depth * np.exp(-8 * away) + noise
+        evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
+        fit = fit_quadratic(evidence, Shape.BOX)
+        lack = lack_of_fit(evidence, fit, Shape.BOX)
+        kind = "followed" if lack.is_followed else "suspected" if is_suspected(fit, Shape.BOX, lack) else "none"
+        if kind not in near:
+            found, repeats = propose(evidence, 20, shape=Shape.BOX, seed=1)
+            assert repeats.sum() == 20
+            near[kind] = int(repeats[np.abs(found).max(axis=1) < 0.9].sum())
+    assert list(near) == ["none", "suspected", "followed"]
+    assert near["none"] <= 4  # the checks
+    assert near["none"] + 4 <= near["suspected"] <= near["followed"]
 
 
 def test_an_exact_quadratic_is_called_one_and_keeps_its_bound() -> None:
@@ -174,4 +217,5 @@ def test_no_bound_where_the_values_speak_more_against_a_paraboloid_than_for_it()
         kinds.add(kind)
         assert np.isfinite(said.regret_bound) == (kind == "passes")
         assert any("leave it open whether" in caveat for caveat in said.caveats) == (kind == "open")
+        assert said.is_quadratic == (kind != "sure")  # what is followed on suspicion is not called what it may not be
     assert kinds == {"passes", "open", "sure"}
