@@ -252,12 +252,6 @@ def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain, lack: LackOfFi
             "too few different settings were measured to see whether the response is a paraboloid, so no bound can be "
             "given; measure more."
         )
-    elif not np.isfinite(quality.regret_bound) and lack is not None and lack.is_open:
-        found.append(
-            f"the values leave it open whether the response is a paraboloid over the whole range (they say "
-            f"{math.exp(lack.log_bayes_factor):.1f} to 1 that it is none), so no bound can be given; measure more, or "
-            f"search a smaller range about the best setting."
-        )
     elif not np.isfinite(quality.regret_bound) and not found:
         found.append("too few measurements for a bound; measure more.")
     return tuple(found)

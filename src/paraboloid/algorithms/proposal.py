@@ -110,18 +110,17 @@ def _hedged(evidence: Evidence, model: Model, batch: Batch, rng: np.random.Gener
     """
     ahead = planned_ahead(evidence.n_measurements + len(batch.waiting), batch.n, d=evidence.dimension, left=batch.left)
     half = batch.n // 2
-    if (
-        half < FEWEST
-        or not model.is_plain
-        or model.lack is None
-        or not is_suspected(model.fit, model.shape, model.lack)
-    ):
+    if half < FEWEST or not _is_suspected(model):
         return _designed(model, batch, rng, ahead)
     shape = fit_smooth(evidence, model.shape, model.fit.minimiser)
     points, repeats = next_smooth_batch(shape.expecting(batch.waiting), model.shape, half, rng)
     rest = replace(batch, n=batch.n - half, taken=batch.taken + half)
     others, again = _designed(model, rest, rng, ahead, (points, repeats))
     return merge(np.vstack([points, others]), np.concatenate([repeats, again]))
+
+
+def _is_suspected(model: Model) -> bool:
+    return model.is_plain and model.lack is not None and is_suspected(model.fit, model.shape, model.lack)
 
 
 def _designed(
