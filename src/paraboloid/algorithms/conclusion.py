@@ -139,7 +139,7 @@ def _without_bound(model: Model, evidence: Evidence, domain: Domain, confidence:
             *_outliers(model.limited),
         ),
         lack_of_fit=lack.log_bayes_factor,
-        is_quadratic=model.smooth is None or not lack.is_sure,
+        is_quadratic=model.smooth is None,
     )
     covariance = jacobian @ inverse @ best.gradient_covariance @ inverse @ jacobian.T
     return Result(Estimate(domain.from_unit(z), covariance), status, back.T @ best.curvature @ back, certificate)
@@ -191,12 +191,6 @@ def _is_log(domain: Domain) -> list[bool]:
 
 def _not_quadratic(lack: LackOfFit, where: str) -> str:
     odds = math.exp(min(lack.log_bayes_factor, 60.0))
-    if not lack.is_sure:
-        return (
-            f"the values leave it open whether the response is a paraboloid over the whole range (they say {odds:.2g} "
-            f"to 1 that it is none), so it was fitted with a smooth correction (half of all measurements within "
-            f"{where} of the best setting); no bound can be given. Measure more, or search a smaller range about it."
-        )
     return (
         f"the response is not a paraboloid over the whole range (odds {odds:.2g} to 1): it was measured ever nearer to "
         f"the best setting (half of all measurements within {where} of it) and fitted with a smooth correction; for "
@@ -251,6 +245,12 @@ def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain, lack: LackOfFi
         found.append(
             "too few different settings were measured to see whether the response is a paraboloid, so no bound can be "
             "given; measure more."
+        )
+    elif not np.isfinite(quality.regret_bound) and lack is not None and lack.is_open:
+        found.append(
+            f"the values leave it open whether the response is a paraboloid over the whole range (they say "
+            f"{math.exp(lack.log_bayes_factor):.1f} to 1 that it is none), so no bound can be given; measure more, or "
+            f"search a smaller range about the best setting."
         )
     elif not np.isfinite(quality.regret_bound) and not found:
         found.append("too few measurements for a bound; measure more.")

@@ -67,7 +67,7 @@ class Certificate:
         What stands against the answer or its bound, as sentences that say what to do.
     lack_of_fit, is_quadratic
         Log Bayes factor of a response that is not quadratic over the whole range against one that is, None where it was
-        not looked for; and whether it may be one: False where it surely is none.
+        not looked for; and whether the answer is that of a quadratic.
     """
 
     regret: float

@@ -57,14 +57,10 @@ __all__ = [
 ]
 
 SURE = float(np.log(150.0))
-"""Log Bayes factor from which on the response is said to be no quadratic. With normal noise a false alarm is far rarer
+"""Log Bayes factor from which on the response counts as not quadratic. With normal noise a false alarm is far rarer
 than in one run of 150; where the noise differs sevenfold over the range, this keeps it near one in fifty."""
 
-OPEN = float(np.log(17 / 3))
-"""Log Bayes factor from which on it is so open what the response is that no bound is given, and that it is measured and
-fitted as another shape: to be wrong in that costs a quadratic little, and what lies near the minimum, where such a
-shape is measured, tells soonest whether it is one (docs/smooth.md)."""
-
+OPEN = float(np.log(17 / 3))  # log Bayes factor from which on it is so open what the response is that no bound is given
 LENGTHS = (0.3, 0.6, 1.2)  # times √d
 TIP = -1.5
 """Growth of a discrepancy that dies away from the minimiser: of what is curved there and straight farther away, as |x|
@@ -282,14 +278,9 @@ class LackOfFit:
         return self.log_bayes_factor > SURE
 
     @property
-    def is_followed(self) -> bool:
-        """Whether so much speaks against a quadratic that the response is measured and fitted as another shape."""
-        return self.log_bayes_factor > OPEN
-
-    @property
     def is_open(self) -> bool:
         """Whether too much speaks against a quadratic for a bound, or so little is known that nobody can tell."""
-        return self.n_contrasts < FEWEST or self.is_followed
+        return self.n_contrasts < FEWEST or self.log_bayes_factor > OPEN
 
 
 def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFit:

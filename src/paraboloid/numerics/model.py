@@ -2,7 +2,7 @@
 
 A quadratic over the whole range, unless the data say otherwise. Where the noise surely grows with the height above the
 minimum, the same in a window about the minimiser (`numerics.closing_in`), of a low quantile where the noise is a huge
-factor on one side (`numerics.low_values`); where the response is no quadratic, or may well be none,
+factor on one side (`numerics.low_values`); where the response surely is no quadratic,
 there or over the whole range, a smooth discrepancy on top of it (`numerics.smooth`), and where the values are exact, in
 ever smaller windows (`numerics.zooming`). All is decided afresh each time.
 """
@@ -45,7 +45,7 @@ class Model:
     lack
         What speaks against a quadratic; None where that was not asked.
     smooth
-        The quadratic with a discrepancy, where the response is no quadratic or may well be none.
+        The quadratic with a discrepancy, where the response is surely no quadratic.
     window, shape
         The whole domain, or an ellipsoid about the minimiser, which is a ball in its own coordinates.
     level
@@ -150,7 +150,7 @@ def _fitted_model(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     closed = None
     if not (limited.is_quadratic or is_certain):  # else what looks like noise that grows is rounding, or the shape
         closed = _closed(evidence, limited, fit, shape, lack)
-    is_shape = lack.is_followed and (closed is None or closed.gain < lack.log_bayes_factor)
+    is_shape = lack.is_sure and (closed is None or closed.gain < lack.log_bayes_factor)
     if is_shape:
         discrepancy = fit_smooth(evidence, shape, fit.minimiser)
         if closed is None or not _is_nearer(closed, discrepancy):
@@ -163,7 +163,7 @@ def _fitted_model(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
         return Model(fit, weighted, limited, lack, None, window, shape)
     fit, evidence, shape = closed.fit, closed.evidence, Shape.BALL
     lack = lack_of_fit(evidence, fit, shape)
-    is_followed = lack.is_followed and not (limited.is_exact or closed.is_low)
+    is_followed = lack.is_sure and not (limited.is_exact or closed.is_low)
     within = fit_smooth(evidence, shape, fit.minimiser) if is_followed else None
     return Model(
         fit,
@@ -184,8 +184,8 @@ def _closed(evidence: Evidence, limited: Limited, fit: QuadraticFit, shape: Shap
     if not limited.is_exact and repeats_differ_hugely(evidence):
         return close_in_on_lowest(evidence, shape)
     closed = close_in(_once(evidence) if limited.is_exact else evidence, fit, shape, limited.is_exact)
-    # Where the shape seems to be no quadratic, what looks like a huge factor may be the shape.
-    if closed is not None or not lack.is_followed:
+    # Where the shape surely is no quadratic, what looks like a huge factor may be the shape.
+    if closed is not None or not lack.is_sure:
         closed = close_in_low(evidence, limited, fit, shape, closed) or closed
     return closed
 
