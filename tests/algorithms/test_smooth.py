@@ -102,7 +102,7 @@ def test_half_of_a_round_asks_where_a_shape_is_suspected_and_none_where_it_is_no
     points = rng.uniform(-1, 1, (40, 2))
     away, noise = np.sum(points**2, axis=1), 0.3 * rng.standard_normal(40)
     near: dict[str, int] = {}
-    for depth in np.linspace(0, 3, 61):
+    for depth in np.linspace(0, 6, 121):
         values = 3 * away - depth * np.exp(-8 * away) + noise
         evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
         fit = fit_quadratic(evidence, Shape.BOX)
