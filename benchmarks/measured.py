@@ -198,7 +198,7 @@ def _standing(cells: analysis.Cells) -> str:
             f"at T = {T} below that of CMA-ES in {below} of {len(pairs)} cells and at the floor with it in {level}"
         )
         for problem, scores in here.items():
-            if "paraboloid" not in scores:
+            if "paraboloid" not in scores or len(scores) == 1:
                 continue
             name, best = min(((n, s.median) for n, s in scores.items() if n != "paraboloid"), key=lambda pair: pair[1])
             ratio = scores["paraboloid"].median / best
