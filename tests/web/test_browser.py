@@ -6,12 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from selenium.common.exceptions import (
-    JavascriptException,
-    NoSuchElementException,
-    StaleElementReferenceException,
-    WebDriverException,
-)
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -49,9 +44,12 @@ def press(browser: Chrome, selector: str) -> None:
 
 
 def wait(browser: Chrome, is_true: Callable[[], bool]) -> None:
-    """Wait for something on a page that may be going away at this moment."""
-    passing = (StaleElementReferenceException, NoSuchElementException, JavascriptException)
-    WebDriverWait(browser, PATIENCE, 0.05, ignored_exceptions=passing).until(lambda _: is_true())
+    """Wait for something on a page that may be going away at this moment.
+
+    What the driver then says of the old page is any of its errors, an "unknown error" of the inspector among them;
+    a browser that has ended is an error of the connection, which is not passed over.
+    """
+    WebDriverWait(browser, PATIENCE, 0.05, ignored_exceptions=[WebDriverException]).until(lambda _: is_true())
 
 
 def wait_for_text(browser: Chrome, words: str) -> None:
