@@ -6,7 +6,7 @@ from scipy import stats
 
 from paraboloid import problems
 from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
-from paraboloid.numerics import features, fit_quadratic, lack_of_fit
+from paraboloid.numerics import features, fit_quadratic, lack_of_fit, random_points
 from paraboloid.numerics.lack_of_fit import SURE
 from paraboloid.numerics.single_knobs import knob_variances, range_curves
 
@@ -161,3 +161,20 @@ def test_what_a_discrepancy_adds_is_that_of_a_gaussian_process_with_a_quadratic_
     effect = whole - features(places) @ inverse @ features(places).T
     covariance = found.root @ found.root.T
     assert covariance / np.trace(covariance) == pytest.approx(effect / np.trace(effect), abs=0.01)
+
+
+@pytest.mark.parametrize("shape", [Shape.BALL, Shape.BOX], ids=["ball", "box"])
+def test_many_knobs_are_looked_at_too(shape: Shape) -> None:
+    """Twenty-six knobs, 378 coefficients: more places than few knobs need are looked at, else nothing would be seen."""
+    d = 26
+    rng = np.random.default_rng([d, shape is Shape.BALL])
+    points = random_points(shape, 1000, d, rng) * rng.uniform(0.3, 1.0, (1000, 1))
+    noise = 0.1 * rng.standard_normal(1000)
+    bowl = np.sum((points - 0.2 / d) ** 2, axis=1)
+    spread = float(np.std(bowl))
+    for truth, is_quadratic in ((bowl / spread, True), (np.exp(bowl / spread / 2), False)):
+        evidence = evidence_of(points, truth + noise)
+        found = lack_of_fit(evidence, fit_quadratic(evidence, shape), shape)
+        assert found.n_contrasts == 1000 - 378
+        assert found.is_sure != is_quadratic, found
+        assert found.log_bayes_factor < 0 or not is_quadratic
