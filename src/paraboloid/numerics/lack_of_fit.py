@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import linalg
 
-from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.core import Counts, Evidence, Matrix, Shape, Vector
 from paraboloid.numerics.discrepancy import SIZES, Discrepancy, Seen
 from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features, n_terms
@@ -74,13 +74,13 @@ DECAYS = (0.3, 0.7)  # of curves of single knobs
 LEFT = {0.0: (0.55, 0.21, 0.04), 0.7: (0.55, 0.21, 0.04), TIP: (0.2, 0.18, 0.07)}
 LEFT_OF_CURVES = 0.85
 FEWEST = 3  # contrasts: with fewer nothing can speak against a quadratic, and no bound rests on one
-MOST, MOST_EACH, MOST_MORE = 300, 4, 700  # points that are looked at, those with most measurements: see `_most_points`
+MOST, FEW_EACH, MOST_EACH, MOST_MORE = 300, 2, 4, 700  # points that are looked at: see `_enough_points`
 LOCAL = 6.0  # measurements that say that the noise at a point is that of all points
 SINGULAR = 1e-10
 ROUNDING = 1e-9  # of the values' spread
 SURROUNDINGS = 1.5  # largest unit coordinate of a point that is looked at
 RANK, FEWER, FEW_KNOBS = 120, 96, 5  # of the discrepancy, and up to so many knobs: enough for what is smooth
-RANK_EACH = 1.5  # of it for each coefficient, at least: a quadratic takes up what is longest, the rest must be seen
+RANK_EACH = 1.5  # of it for each coefficient where there are many points, else 1: a quadratic takes up the longest
 NEGLIGIBLE = 1e-4  # of the discrepancy's variance at a point
 UNSEEN = 1e-8  # the same at places that were not measured: differences between neighbours matter there
 ONE = np.ones((1, 1))
@@ -352,24 +352,30 @@ def _weighted_factors(phi: Matrix, root: Vector) -> tuple[Matrix, Matrix]:
 def _looked_at(evidence: Evidence) -> Rows:
     """Return the rows of the range and its surroundings: a line that bends far outside is no concern here."""
     measured = np.flatnonzero((evidence.counts > 0) & (np.abs(evidence.points).max(axis=1) <= SURROUNDINGS))
-    most = _most_points(evidence.dimension)
-    if len(measured) <= most:
+    if len(measured) <= MOST:
         return measured
-    return np.sort(measured[np.argsort(-evidence.counts[measured], kind="stable")[:most]])
+    order = measured[np.argsort(-evidence.counts[measured], kind="stable")]
+    return np.sort(order[: _enough_points(evidence.counts[order], evidence.dimension)])
 
 
-def _most_points(d: int) -> int:
-    """Return how many points are looked at: some for each coefficient, and not so many more that it takes minutes."""
+def _enough_points(counts: Counts, d: int) -> int:
+    """Return how many points are looked at, of those with most measurements first: as many as hold half of all.
+
+    But a few for each coefficient, and not so many that it takes minutes.
+    """
     p = n_terms(d)
-    return max(MOST, min(MOST_EACH * p, p + MOST_MORE))
+    half = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2)) + 1
+    most = min(MOST_EACH * p, p + MOST_MORE)
+    return max(MOST, min(max(half, FEW_EACH * p), most))
 
 
 @functools.lru_cache(maxsize=len(LENGTHS))
 def _smooth_root(contrasts: Contrasts, l2: float) -> tuple[Matrix, Rows]:
     """Return a root of the discrepancy's covariance at the points: verdict, checks and bound ask for the same ones."""
-    d = contrasts.points.shape[1]
+    n, d = contrasts.points.shape
+    p = n_terms(d)
     # All of it would take time that grows with the cube of the points.
-    most = FEWER if d <= FEW_KNOBS else max(RANK, int(RANK_EACH * n_terms(d)))
+    most = FEWER if d <= FEW_KNOBS else max(RANK, int(RANK_EACH * p) if n > FEW_EACH * p else p)
     return _low_rank(_bells(_between(contrasts), l2), most, NEGLIGIBLE)
 
 
