@@ -165,7 +165,10 @@ def test_what_a_discrepancy_adds_is_that_of_a_gaussian_process_with_a_quadratic_
 
 @pytest.mark.parametrize("shape", [Shape.BALL, Shape.BOX], ids=["ball", "box"])
 def test_many_knobs_are_looked_at_too(shape: Shape) -> None:
-    """Twenty-six knobs, 378 coefficients: more places than few knobs need are looked at, else nothing would be seen."""
+    """Twenty-six knobs, 378 coefficients: with the 300 places that few knobs need nothing would be seen of any shape.
+
+    A quadratic is accused by chance at most about once in 150 seeds; a look at too few places fails this on every one.
+    """
     d = 26
     rng = np.random.default_rng([d, shape is Shape.BALL])
     points = random_points(shape, 1000, d, rng) * rng.uniform(0.3, 1.0, (1000, 1))
@@ -177,4 +180,3 @@ def test_many_knobs_are_looked_at_too(shape: Shape) -> None:
         found = lack_of_fit(evidence, fit_quadratic(evidence, shape), shape)
         assert found.n_contrasts == 378  # two places for each coefficient hold more than half of all
         assert found.is_sure != is_quadratic, found
-        assert found.log_bayes_factor < 0 or not is_quadratic

@@ -15,7 +15,7 @@ from paraboloid.numerics import Window, project_onto_region, random_points
 
 __all__ = ["scattered_batch", "scattered_once"]
 
-NEAREST = 0.06  # in window radii
+NEAREST = 0.06  # in window radii: still nearer places tell of windows to come, and are missed in this one
 MANY = 1000  # places; more would tell hardly more, and a fit has to look at each
 TRIES = 20  # for a place inside the domain
 MOST = 10_000  # the same, where every value is looked at once and few are fitted to
