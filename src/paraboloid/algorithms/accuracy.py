@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from paraboloid.design import assess
+from paraboloid.design import assess, recommended
 from paraboloid.numerics import Model
 
 __all__ = ["Progress", "progress_towards"]
@@ -69,4 +69,5 @@ def progress_towards(eps: float, model: Model, confidence: float) -> Progress:
 def _bound(model: Model, confidence: float) -> float:
     if not model.is_plain:
         return math.inf
-    return assess(model.fit, model.evidence, model.shape, confidence, model.lack).regret_bound
+    answer = recommended(model.fit, model.evidence, model.shape)
+    return assess(answer, model.evidence, model.shape, confidence, model.lack).regret_bound

@@ -8,9 +8,9 @@ from paraboloid.algorithms.rounds import planned_ahead
 from paraboloid.core import Counts, Evidence, Matrix, Shape
 from paraboloid.design import (
     away_from_failures,
+    believed,
     check_points,
     is_suspected,
-    likely_instance,
     merge,
     next_batch,
     next_smooth_batch,
@@ -24,7 +24,6 @@ from paraboloid.numerics import Model, SmoothFit, fit_smooth, modelled, n_low, n
 __all__ = ["Batch", "begun", "propose", "proposed"]
 
 LOW_ONES = 5  # measurements near the minimum that are enough to see whether the noise is smaller there
-LIKELY = 2  # times p measurements: with fewer, the prior and not noise has spread the fitted curvatures
 FEWEST = 2  # measurements of a round that ask for another shape: one alone tells next to nothing
 VERIFYING = 3  # times p measurements in a round: enough to measure every place twice where some values are wild
 
@@ -144,8 +143,7 @@ def _designed(
     rest = n - int(counts.sum())
     if rest == 0:
         return checks, counts
-    is_told = model.evidence.n_measurements >= LIKELY * n_terms(d)
-    fit = likely_instance(model.fit, model.shape) if is_told else model.fit
+    fit = believed(model.fit, model.evidence, model.shape)
     expecting = fit.expecting(model.window.to_local(batch.waiting)).expecting(checks, counts)
     if beside is not None:
         expecting = expecting.expecting(*beside)

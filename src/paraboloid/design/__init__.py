@@ -6,7 +6,7 @@ from paraboloid.design.checks import check_points, pilot_with_checks
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
 from paraboloid.design.instance_limit import instance_limit, optimal_design
-from paraboloid.design.likely_instance import likely_instance
+from paraboloid.design.likely_instance import believed, likely_instance, recommended
 from paraboloid.design.possible_truths import is_suspected
 from paraboloid.design.scattered import scattered_batch, scattered_once
 from paraboloid.design.smooth_batch import next_smooth_batch
@@ -17,6 +17,7 @@ __all__ = [
     "Quality",
     "assess",
     "away_from_failures",
+    "believed",
     "check_points",
     "free_inverse",
     "instance_limit",
@@ -28,6 +29,7 @@ __all__ = [
     "optimal_design",
     "pilot",
     "pilot_with_checks",
+    "recommended",
     "regret_weight",
     "robust_covariance",
     "scattered_batch",

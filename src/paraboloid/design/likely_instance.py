@@ -1,4 +1,4 @@
-"""The instance that a design is made for: the fitted one, less what noise has done to its curvatures.
+"""The instance as it probably is: the fitted one, less what noise has done to its curvatures.
 
 The eigenvalues of a matrix that is known with noise lie farther apart than those of the truth, for noise repels them:
 with twenty knobs and 3p measurements a round bowl seems to be curved three to five times as much one way as another. A
@@ -11,7 +11,9 @@ and Potters (Rotational invariant estimator for general noisy matrices, IEEE Tra
 smoothed over s_ij; eigenvalues that are far apart beside the noise stay what they are. Their order is restored by
 isotonic regression, as Stein did for covariances. The slope follows by its regression on the curvature.
 
-The answer is not shrunk: its bound and its intervals are those of the fit.
+Designs are made for this instance, and its minimiser is the place that is recommended: on round bowls it is nearer to
+the true one. How sure that place is, is judged by the data alone: bound and intervals count all that least squares do
+not know.
 """
 
 from dataclasses import replace
@@ -19,12 +21,44 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize
 
-from paraboloid.core import Matrix, Shape, Vector
-from paraboloid.numerics import QuadraticFit, minimise_on_region
+from paraboloid.core import Evidence, Matrix, Shape, Vector
+from paraboloid.numerics import QuadraticFit, minimise_on_region, n_terms
 from paraboloid.numerics.positive import solve_positive
 from paraboloid.numerics.quadratic_model import upper_triangle
 
-__all__ = ["likely_instance"]
+__all__ = ["believed", "likely_instance", "recommended"]
+
+TOLD = 2  # times p measurements: with fewer, the prior and not noise has spread the fitted curvatures
+
+
+def believed(fit: QuadraticFit, evidence: Evidence, shape: Shape) -> QuadraticFit:
+    """Return the likely instance, or the fit itself where so little was measured that its curvatures are the prior's.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values((z - 0.5) ** 2))
+    >>> fit = fit_quadratic(evidence, Shape.BOX)
+    >>> believed(fit, evidence, Shape.BOX) is fit  # a single knob has no curvatures to be spread
+    True
+    """
+    is_told = evidence.n_measurements >= TOLD * n_terms(evidence.dimension)
+    return likely_instance(fit, shape) if is_told else fit
+
+
+def recommended(fit: QuadraticFit, evidence: Evidence, shape: Shape) -> QuadraticFit:
+    """Return the fit with the place to recommend in place of its minimiser; all else is what the data say.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> from paraboloid.numerics import fit_quadratic
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values((z - 0.5) ** 2))
+    >>> recommended(fit_quadratic(evidence, Shape.BOX), evidence, Shape.BOX).minimiser.round(3)
+    array([0.5])
+    """
+    return replace(fit, minimiser=believed(fit, evidence, shape).minimiser)
 
 
 def likely_instance(fit: QuadraticFit, shape: Shape) -> QuadraticFit:
