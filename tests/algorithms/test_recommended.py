@@ -29,7 +29,8 @@ def modelled_bowl(domain: Domain, condition: float, rng: np.random.Generator) ->
 
 def losses(domain: Domain, condition: float) -> np.ndarray:
     """Return the losses of the fit's minimiser and of the answer, (runs, 2)."""
-    rng, found = np.random.default_rng(7), []
+    rng = np.random.default_rng(7)
+    found: list[list[float]] = []
     while len(found) < RUNS:
         model, hessian, minimiser = modelled_bowl(domain, condition, rng)
         if not model.is_plain:
