@@ -74,7 +74,7 @@ class _Gains:
 
         def climb(phi: Matrix) -> tuple[Vector, Matrix]:
             r, g = phi @ self.SW, phi @ self.Sigma
-            num, den = np.sum(r * phi, axis=1), noise + np.sum(g * phi, axis=1)
+            num, den = np.add.reduce(r * phi, axis=1), noise + np.add.reduce(g * phi, axis=1)
             return num / den, r / den[:, None] - g * (num / den**2)[:, None]
 
         return climb
@@ -152,10 +152,10 @@ def _swap(gains: _Gains, f: Vector) -> Climb:
     def climb(phi: Matrix) -> tuple[Vector, Matrix]:
         r, q = phi @ gains.SW, phi @ gains.Sigma
         c, b = phi @ g, phi @ h
-        variance = sigma2 + np.sum(q * phi, axis=1)
-        num = rest * np.sum(r * phi, axis=1) + 2 * c * b - variance * lost
+        variance = sigma2 + np.add.reduce(q * phi, axis=1)
+        num = rest * np.add.reduce(r * phi, axis=1) + 2 * c * b - variance * lost
         den = np.maximum(variance * rest + c**2, 1e-300)
-        slope = rest * r + np.outer(b, g) + np.outer(c, h) - lost * q
-        return num / den, slope / den[:, None] - (rest * q + np.outer(c, g)) * (num / den**2)[:, None]
+        slope = rest * r + b[:, None] * g + c[:, None] * h - lost * q
+        return num / den, slope / den[:, None] - (rest * q + c[:, None] * g) * (num / den**2)[:, None]
 
     return climb

@@ -71,7 +71,7 @@ def factored(matrix: Matrix, ridge: float = 1e-12) -> Factor:
     scale = 1 / np.sqrt(np.maximum(matrix.diagonal(), 1e-300))  # zero where nothing was measured yet
     scaled = scale[:, None] * matrix
     scaled *= scale
-    scaled.flat[:: len(scaled) + 1] += ridge
+    scaled.ravel("K")[:: len(scaled) + 1] += ridge
     lower, failed = linalg.lapack.dpotrf(scaled.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise linalg.LinAlgError("the matrix is not positive definite")
