@@ -19,6 +19,7 @@ __all__ = ["Precise", "choose_greedily", "choose_in_turn", "exchange"]
 
 EQUAL = 1e-6  # relative difference of gains below which rounding would choose, between mirror images for one
 LEAST = 0.005  # part of tr(WΣ) that a turn should gain: a point that gains less than its share of it stays
+TOGETHER = 2**14  # entries of Σ that are worked on together: with what they take they fit into a processor's cache
 POLISHING = 10  # steps of the ascent from the best candidate
 HEDGE = 0.03
 """Of the largest variance that the model predicts: added to the noise where points are chosen one by one.
@@ -44,6 +45,7 @@ class _Gains:
         self.phi = features(points)
         self.drop = np.sum((self.phi @ self.SW) * self.phi, axis=1)
         self.variance = np.sum((self.phi @ self.Sigma) * self.phi, axis=1)
+        self._size = max(1, TOGETHER // len(W))
 
     def update(self, f: Vector, sign: float) -> None:
         """Add a measurement where the features are f, or take it out (sign -1).
@@ -55,16 +57,24 @@ class _Gains:
         pg, ph = self.phi @ g, self.phi @ h
         self.drop += (-2 * pg * ph + pg**2 * num / den) / den
         self.variance -= pg**2 / den
-        gg, gh = g[:, None] * g, g[:, None] * h
-        self.Sigma -= gg / den
-        self.SW += (-gh - gh.T + gg * num / den) / den
+        for begin in range(0, len(f), self._size):
+            rows = slice(begin, begin + self._size)
+            gg, gh = g[rows, None] * g, g[rows, None] * h
+            self.Sigma[rows] -= gg / den
+            np.negative(gh, out=gh)  # in place: finding memory takes longer than the arithmetic
+            gh -= h[rows, None] * g
+            gg *= num
+            gg /= den
+            gh += gg
+            gh /= den
+            self.SW[rows] += gh
 
     def climb(self, noise: float) -> Climb:
         """Return φ ↦ gain and half its derivative."""
 
         def climb(phi: Matrix) -> tuple[Vector, Matrix]:
             r, g = phi @ self.SW, phi @ self.Sigma
-            num, den = np.sum(r * phi, axis=1), noise + np.sum(g * phi, axis=1)
+            num, den = np.add.reduce(r * phi, axis=1), noise + np.add.reduce(g * phi, axis=1)
             return num / den, r / den[:, None] - g * (num / den**2)[:, None]
 
         return climb
@@ -142,10 +152,10 @@ def _swap(gains: _Gains, f: Vector) -> Climb:
     def climb(phi: Matrix) -> tuple[Vector, Matrix]:
         r, q = phi @ gains.SW, phi @ gains.Sigma
         c, b = phi @ g, phi @ h
-        variance = sigma2 + np.sum(q * phi, axis=1)
-        num = rest * np.sum(r * phi, axis=1) + 2 * c * b - variance * lost
+        variance = sigma2 + np.add.reduce(q * phi, axis=1)
+        num = rest * np.add.reduce(r * phi, axis=1) + 2 * c * b - variance * lost
         den = np.maximum(variance * rest + c**2, 1e-300)
-        slope = rest * r + np.outer(b, g) + np.outer(c, h) - lost * q
-        return num / den, slope / den[:, None] - (rest * q + np.outer(c, g)) * (num / den**2)[:, None]
+        slope = rest * r + b[:, None] * g + c[:, None] * h - lost * q
+        return num / den, slope / den[:, None] - (rest * q + c[:, None] * g) * (num / den**2)[:, None]
 
     return climb

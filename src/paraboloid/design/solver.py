@@ -160,15 +160,17 @@ class Criterion:
 
     def sensitivity(self, phi: Matrix, weights: Vector) -> tuple[Matrix, float]:
         """Return K = B M⁻¹ and F; the gain of weight at z is n|Kφ(z)|²."""
-        M = self.M0 + (phi.T * (self.n * weights)) @ phi
-        K = factored(M, ridge=1e-13).solve(self.B.T).T
+        K = self._solved(phi, weights)
         return K, float(np.vdot(K, self.B))
+
+    def _solved(self, phi: Matrix, weights: Vector) -> Matrix:
+        M = self.M0 + (phi.T * (self.n * weights)) @ phi
+        return factored(M, ridge=1e-13).solve(self.B.T).T
 
     def settled(self, phi: Matrix, weights: Vector, steps: int) -> Vector:
         """Return the weights after some multiplicative steps; each lowers F."""
         for _ in range(steps):
-            K, _ = self.sensitivity(phi, weights)
-            image = phi @ K.T
+            image = phi @ self._solved(phi, weights).T
             psi = np.einsum("mi,mi->m", image, image)
             weights = weights * (psi / psi.max()) ** POWER
             weights /= weights.sum()
@@ -194,7 +196,7 @@ def ascend(shape: Shape, climb: Climb, points: Matrix, steps: int = ASCENT_STEPS
 
     ``climb`` maps features φ (m, p) to heights (m,) and r (m, p), half their derivative by φ.
     """
-    step = np.full(len(points), 0.5)
+    step, points = np.full(len(points), 0.5), points.copy()
     height, r = climb(features(points))
     for _ in range(steps):
         gradient = _half_gradient(r, points)
@@ -203,9 +205,9 @@ def ascend(shape: Shape, climb: Climb, points: Matrix, steps: int = ASCENT_STEPS
         reached, r_moved = climb(features(moved))
         is_better = reached > height
         better = is_better[:, None]
-        points = np.where(better, moved, points)
-        r = np.where(better, r_moved, r)
-        height = np.where(is_better, reached, height)
+        for kept, found in ((points, moved), (r, r_moved)):
+            np.copyto(kept, found, where=better)
+        np.copyto(height, reached, where=is_better)
         step *= np.where(is_better, 1.3, 1 / 3)
     return points, height
 

@@ -85,10 +85,12 @@ def lowest_on_ball(H: Matrix, b: Vector, r: float) -> Vector:
     eigenvalues, Q = np.linalg.eigh(H)
     beta = Q.T @ b
     tiny = np.abs(eigenvalues).max() * eigenvalues.size * np.finfo(np.float64).eps
-    eigenvalues = np.where(np.abs(eigenvalues) <= tiny, 0.0, eigenvalues)
-    # A slope of rounding size where there is no curvature would send the minimiser to the sphere.
-    beta[(eigenvalues == 0) & (np.abs(beta) <= np.linalg.norm(b) * b.size * np.finfo(np.float64).eps)] = 0.0
-    if eigenvalues[0] >= 0 and not np.any(beta[eigenvalues == 0]):
+    is_flat = np.abs(eigenvalues) <= tiny
+    if is_flat.any():
+        eigenvalues = np.where(is_flat, 0.0, eigenvalues)
+        # A slope of rounding size where there is no curvature would send the minimiser to the sphere.
+        beta[is_flat & (np.abs(beta) <= np.linalg.norm(b) * b.size * np.finfo(np.float64).eps)] = 0.0
+    if eigenvalues[0] >= 0 and not np.any(beta[is_flat]):
         inside = _divide(-beta, eigenvalues)
         if np.linalg.norm(inside) <= r:
             return Q @ inside

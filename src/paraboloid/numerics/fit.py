@@ -30,6 +30,7 @@ from paraboloid.numerics.positive import Factor, factored, positive_inverse
 from paraboloid.numerics.quadratic_model import (
     features,
     gradient_map,
+    identity,
     matrix_to_vector,
     trace_form,
     upper_triangle,
@@ -185,7 +186,7 @@ class _Objective:
         if failed or not min(pivots) > SINGULAR * max(pivots):
             return None
         x0 = -linalg.lapack.dpotrs(root, theta[1 : d + 1], lower=1)[0]
-        trace = float(H.trace())
+        trace = float(np.add.reduce(H.diagonal()))
         prior = self.nu / 2 * (d * math.log(trace / d) - 2 * sum(map(math.log, pivots)))
         slope = self.data.M @ theta
         slope -= self.data.v
@@ -195,7 +196,7 @@ class _Objective:
 
     def derivatives(self, place: _Place) -> tuple[Vector, Matrix]:
         """Return gradient and curvature (log tr majorised, Gauss-Newton for x₀)."""
-        d, one = self.d, np.eye(self.d)
+        d, one = self.d, identity(self.d)
         C = linalg.lapack.dpotrs(place.root, one, lower=1)[0]
         C = (C + C.T) / 2
         gradient, curvature = place.slope.copy(), self.data.M.copy()
@@ -341,8 +342,6 @@ def _least_squares(unknown: _Moments, phi: Matrix, y: Vector, counts: Vector) ->
 def _starts(problem: _Problem) -> list[Vector]:
     """Return least squares with its negative curvature turned up and, while data are few, a bowl in the middle."""
     d, p = problem.d, problem.unknown.v.size
-    bowl = np.zeros(p)
-    bowl[d + 1 :] = np.eye(d)[upper_triangle(d)]
     M, v = problem.unknown.M + problem.known.M, problem.unknown.v + problem.known.v
     M.flat[:: p + 1] += 1e-6 * M.trace() / p
     least_squares = factored(M).solve(v)
@@ -350,7 +349,11 @@ def _starts(problem: _Problem) -> list[Vector]:
     floor = 1e-3 * max(float(np.abs(eigenvalues).max()), 1e-3)
     H = (Q * np.maximum(np.abs(eigenvalues), floor)) @ Q.T
     least_squares[d + 1 :] = H[upper_triangle(d)]
-    return [least_squares] if problem.n > ONE_START * p else [least_squares, bowl]
+    if problem.n > ONE_START * p:
+        return [least_squares]
+    bowl = np.zeros(p)
+    bowl[d + 1 :] = matrix_to_vector(identity(d))
+    return [least_squares, bowl]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

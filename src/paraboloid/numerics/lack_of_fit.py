@@ -387,7 +387,8 @@ def _seen(contrasts: Contrasts, l2: float, growth: float) -> Seen:
     C, _ = _smooth_root(contrasts, l2)
     U = (a * np.sqrt(contrasts.weights) / typical)[:, None] * C
     pull = contrasts.Q.T @ U
-    U -= contrasts.Q @ pull
+    # U - Q pull, transposed, in the place of U: there is room for one such matrix in a processor's cache, not for two.
+    linalg.blas.dgemm(-1.0, pull.T, contrasts.Q, trans_b=1, beta=1.0, c=U.T, overwrite_c=1)
     return _seen_of(contrasts, U, pull, typical)
 
 
@@ -408,7 +409,8 @@ def _single_seen(contrasts: Contrasts, decay: float) -> Seen:
 
 def _seen_of(contrasts: Contrasts, U: Matrix, pull: Matrix, typical: float) -> Seen:
     uu = float(contrasts.left @ contrasts.left)
-    return Seen(U.T @ U, contrasts.left @ U, uu, contrasts.scatter, contrasts.freedom, pull, typical)
+    gram = linalg.blas.dsyrk(1.0, U.T, lower=1).T  # half of it
+    return Seen(gram, contrasts.left @ U, uu, contrasts.scatter, contrasts.freedom, pull, typical)
 
 
 def _beside(contrasts: Contrasts, places: Matrix, l2: float) -> tuple[Matrix, Matrix]:

@@ -20,6 +20,7 @@ from paraboloid.core import Counts, Matrix, Vector
 __all__ = [
     "features",
     "gradient_map",
+    "identity",
     "matrix_to_vector",
     "n_terms",
     "trace_form",
@@ -39,6 +40,16 @@ def upper_triangle(d: int) -> tuple[Counts, Counts]:
     """
     i, j = np.triu_indices(d)
     return _constant(i), _constant(j)
+
+
+@functools.cache
+def identity(d: int) -> Matrix:
+    """Return the identity of this size, made once: a fit asks for it hundreds of times.
+
+    >>> identity(1)
+    array([[1.]])
+    """
+    return _constant(np.eye(d))
 
 
 @functools.cache

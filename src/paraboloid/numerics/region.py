@@ -21,7 +21,7 @@ def project_onto_region(shape: Shape, points: Matrix) -> Matrix:
     array([[ 1. , -0.5]])
     """
     if shape is Shape.BOX:
-        return np.clip(points, -1.0, 1.0)
+        return np.minimum(np.maximum(points, -1.0), 1.0)  # NumPy's clip takes four times as long where points are few
     norms = np.sqrt(np.add.reduce(points**2, axis=1, keepdims=True))
     projected: Matrix = points / np.maximum(norms, 1.0)
     return projected

@@ -1,5 +1,6 @@
 """Surfaces without a minimum inside: plain least squares, where it shows that the response bends down."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -56,6 +57,13 @@ def fit_least_squares(evidence: Evidence, minimiser: Vector) -> QuadraticFit | N
     >>> fit_least_squares(evidence, np.zeros(1)).hessian.round(6)
     array([[-2.]])
     """
+    found = _data_alone(evidence)
+    return None if found is None else QuadraticFit(*found, minimiser)
+
+
+@functools.lru_cache(maxsize=1)
+def _data_alone(evidence: Evidence) -> tuple[Vector, Matrix, float, float] | None:
+    """Return θ, its covariance, the noise variance and its freedom; bound and saddle ask for the same ones."""
     rows = evidence.counts > 0
     p, n = n_terms(evidence.dimension), evidence.n_measurements
     phi = features(evidence.points[rows])
@@ -65,7 +73,7 @@ def fit_least_squares(evidence: Evidence, minimiser: Vector) -> QuadraticFit | N
     shift = float(y.mean())
     theta, covariance, sigma2 = _least_squares(evidence, phi, y - shift)
     theta[0] += shift
-    return QuadraticFit(theta, covariance, sigma2, float(n - p), minimiser)
+    return theta, covariance, sigma2, float(n - p)
 
 
 def _is_singular(phi: Matrix) -> bool:
