@@ -1,6 +1,7 @@
 """The adaptive search where the response is not quadratic: what it says, where it goes, what it does not promise."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from scipy.stats import poisson
 
 from paraboloid import Ball, Box, minimize
 from paraboloid.algorithms import adaptive, conclude, propose
+from paraboloid.algorithms.proposal import Batch, proposed
 from paraboloid.core import Domain, Evidence, Matrix, Measurements, Procedure, Shape, Vector
 from paraboloid.design import is_suspected
-from paraboloid.numerics import fit_quadratic, lack_of_fit
+from paraboloid.numerics import Window, close_in, fit_quadratic, lack_of_fit, modelled
 from paraboloid.numerics.lack_of_fit import OPEN, SURE
 
 Truth = Callable[[Matrix], Vector]
@@ -115,6 +117,30 @@ def test_half_of_a_round_asks_where_a_shape_is_suspected_and_none_where_it_is_no
     assert list(near) == ["none", "suspected", "followed"]
     assert near["none"] <= 4  # the checks
     assert near["none"] + 4 <= near["suspected"] <= near["followed"]
+
+
+def test_half_of_a_round_asks_where_the_fit_to_all_denies_a_window() -> None:
+    """The noise is 30 % of the height; the model is told that the window is not sure."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (24, 2))
+    away, (factor, same) = points - [0.3, -0.2], rng.standard_normal((2, 24))
+    heights = np.sum((away @ np.array([[4.0, 1.0], [1.0, 2.0]])) * away, axis=1) / 2
+    values = heights * (1 + 0.3 * factor) + 0.03 * same
+    evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
+    fit = fit_quadratic(evidence, Shape.BOX)
+    closed = close_in(evidence, fit, Shape.BOX)
+    assert closed is not None and closed.is_sure
+    model = replace(modelled(evidence, Shape.BOX, True), fit=fit, window=Window(np.zeros(2), np.eye(2)))
+    model = replace(model, evidence=evidence, shape=Shape.BOX, level=None, suspected=closed)
+    assert model.is_plain and np.array_equal(model.minimiser, fit.minimiser)
+
+    def n_inside(n: int, seed: int) -> int:
+        found, repeats = proposed(evidence, model, Batch(n, seed, 24, np.zeros((0, 2)), 100), Shape.BOX)
+        assert repeats.sum() == n
+        return int(repeats[np.linalg.norm(closed.window.to_local(found), axis=1) <= 1 + 1e-9].sum())
+
+    assert 6 <= n_inside(12, 1) <= 8
+    assert 2 <= sum(n_inside(1, seed) for seed in range(20)) <= 18  # coins: outside with a chance of 4e-5
 
 
 def test_an_exact_quadratic_is_called_one_and_keeps_its_bound() -> None:

@@ -71,6 +71,18 @@ def test_noise_that_does_not_grow_with_the_height_is_left_alone(kind: str) -> No
     assert found <= 5
 
 
+def test_a_window_that_the_fit_to_all_surely_denies_is_only_suspected() -> None:
+    """With errors a thousand times smaller that fit, whose minimiser lies elsewhere, is surely against the window."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (24, 2))
+    values = heights(points) * (1 + 0.3 * rng.standard_normal(24)) + 0.03 * rng.standard_normal(24)
+    evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values[:, None]))
+    fit = fit_quadratic(evidence, Shape.BOX)
+    found = [close_in(evidence, replace(fit, covariance=times * fit.covariance), Shape.BOX) for times in (1.0, 1e-6)]
+    assert None not in found  # there is a window to ask in
+    assert [closed is not None and closed.is_sure for closed in found] == [True, False]
+
+
 def test_noise_that_is_a_factor_is_fitted_on_a_logarithmic_scale() -> None:
     """Without single values only means can be fitted, and lognormal noise makes them less precise: their information is
     1/(e - 1) of that of logarithms. On 100 other draws the log of the losses' ratio was -0.61 +- 0.14 on average, so

@@ -19,7 +19,7 @@ from paraboloid.design import (
     scattered_batch,
     scattered_once,
 )
-from paraboloid.numerics import Model, SmoothFit, fit_smooth, modelled, n_low, n_terms, project_onto_region
+from paraboloid.numerics import Closed, Model, SmoothFit, fit_smooth, modelled, n_low, n_terms, project_onto_region
 
 __all__ = ["Batch", "begun", "propose", "proposed"]
 
@@ -103,19 +103,38 @@ def proposed(evidence: Evidence, model: Model, batch: Batch, shape: Shape) -> tu
 
 
 def _hedged(evidence: Evidence, model: Model, batch: Batch, rng: np.random.Generator) -> tuple[Matrix, Counts]:
-    """Return a batch for a quadratic; half of it for another shape where one is suspected, the rest in that knowledge.
-
-    What tells most of another shape lies near its minimum: there it is soon seen whether there is one.
-    """
+    """Return a batch for a quadratic; half of it asks what is suspected, the rest is designed in that knowledge."""
     ahead = planned_ahead(evidence.n_measurements + len(batch.waiting), batch.n, d=evidence.dimension, left=batch.left)
-    half = batch.n // 2
-    if half < FEWEST or not _is_suspected(model):
+    asking = _asking(evidence, model, batch, rng)
+    if asking is None:
         return _designed(model, batch, rng, ahead)
+    n = int(asking[1].sum())
+    if n == batch.n:
+        return asking
+    others, again = _designed(model, replace(batch, n=batch.n - n, taken=batch.taken + n), rng, ahead, asking)
+    return merge(np.vstack([asking[0], others]), np.concatenate([asking[1], again]))
+
+
+def _asking(evidence: Evidence, model: Model, batch: Batch, rng: np.random.Generator) -> tuple[Matrix, Counts] | None:
+    """Return the half of a batch that asks what is suspected: noise that grows with the height, or another shape.
+
+    None if neither is. What tells most of either lies near its minimum: there it is soon seen whether it is so.
+    """
+    half = batch.n // 2
+    if model.suspected is not None:
+        half = half if batch.n > 1 else int(rng.integers(2))
+        return _within(model, model.suspected, replace(batch, n=half), rng) if half else None
+    if half < FEWEST or not _is_suspected(model):
+        return None
     shape = fit_smooth(evidence, model.shape, model.fit.minimiser)
-    points, repeats = next_smooth_batch(shape.expecting(batch.waiting), model.shape, half, rng)
-    rest = replace(batch, n=batch.n - half, taken=batch.taken + half)
-    others, again = _designed(model, rest, rng, ahead, (points, repeats))
-    return merge(np.vstack([points, others]), np.concatenate([repeats, again]))
+    return next_smooth_batch(shape.expecting(batch.waiting), model.shape, half, rng)
+
+
+def _within(model: Model, closed: Closed, batch: Batch, rng: np.random.Generator) -> tuple[Matrix, Counts]:
+    """Return a batch for a quadratic in a window, in unit coordinates of the domain."""
+    local = replace(model, fit=closed.fit, evidence=closed.evidence, lack=None, window=closed.window, shape=Shape.BALL)
+    points, repeats = _designed(local, batch, rng, None)
+    return project_onto_region(model.shape, closed.window.from_local(points)), repeats
 
 
 def _is_suspected(model: Model) -> bool:

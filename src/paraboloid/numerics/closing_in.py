@@ -46,6 +46,11 @@ FOLLOWED = 0.1
 """Of p²/n, which is how much more of it chance alone may give: the heights are those of a fit, and its p coefficients
 follow the noise by p/n each. Without it 4 of 12 quadratics of twenty knobs were left for a window at 1.8p measurements,
 by gains of up to 10; noise that grows gives ten to twenty there, and soon hundreds (tuning seeds)."""
+ALLOWED, DENIED, MOST_DENIED = 2.0, 0.5, 20.0
+"""Expected regrets of the quadratic fitted to all by which it may hold the window's minimiser for worse; of each one
+beyond, and at most, how much more gain it takes to answer by the window. Where the noise is the same everywhere a wrong
+window is worse by tens and hundreds, of which a gain by chance is no proof. Where it grows, gains below ten came with
+up to 2.5, seldom with 7, and far greater ones with hundreds (705 looks at bbob-noisy's functions, tuning seeds)."""
 WORTH = 2.0  # gain at first sight, below which it is not looked at closer
 REFITTED = 4  # times p measurements, up to which a quadratic is fitted anew at first sight
 LOWER = {4.0: 0.0, 16.0: SURE, 64.0: SURE}
@@ -96,6 +101,7 @@ class Closed:
     level: float | None = None  # share of the values below what was fitted, where that was not their mean
     slope: float = 0.0  # variance of one measurement far above the minimum, in units of the height's square
     gain: float = np.inf  # in log likelihood, over noise that is the same everywhere
+    is_sure: bool = True  # whether the answer may be the window's; else it is only asked whether the noise grows
     is_low: bool = False  # whether it is the window about the lowest values, for noise that is a huge factor
 
 
@@ -149,7 +155,15 @@ def close_in(evidence: Evidence, fit: QuadraticFit, shape: Shape, is_exact: bool
         or _repeats_object(measured, _heights(best.fit, best.evidence), {best.height: SURE})
     ):
         return None
-    return replace(_closed(best, replace(best.evidence, points=measured.points), target, shape), gain=gain)
+    closed = _closed(best, replace(best.evidence, points=measured.points), target, shape)
+    return replace(closed, gain=gain, is_sure=is_exact or gain >= enough + _denied(closed, fit))
+
+
+def _denied(closed: Closed, fit: QuadraticFit) -> float:
+    """Return how much more than a suspicion the gain must be to answer by the window, and not by the fit to all."""
+    there = closed.window.from_local(closed.fit.minimiser[None, :])[0]
+    worse = (fit.value(there) - fit.value(fit.minimiser)) / max(expected_regret(fit), SMALLEST)
+    return min(DENIED * max(worse - ALLOWED, 0.0), MOST_DENIED)
 
 
 def single_values(evidence: Evidence) -> Sample | None:

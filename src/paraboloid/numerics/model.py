@@ -59,6 +59,8 @@ class Model:
     lowest, least
         The place, in unit coordinates of the domain, and the value that repeats agree on, where that is exact and lower
         than what the fit promises anywhere.
+    suspected
+        The window in which it is to be asked whether the noise grows with the height, where the fit to all denies it.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Model:
     outer: SmoothFit | None = None
     lowest: Vector | None = None
     least: float = np.nan
+    suspected: Closed | None = None
 
     @property
     def minimiser(self) -> Vector:
@@ -159,8 +162,8 @@ def _fitted_model(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
                 return Model(fit, weighted, limited, lack, discrepancy, window, shape)
             inner, narrow = zoomed
             return Model(fit, weighted, limited, lack, narrow, inner, Shape.BALL, outer=discrepancy)
-    if closed is None:
-        return Model(fit, weighted, limited, lack, None, window, shape)
+    if closed is None or not (closed.is_sure or lack.is_sure):
+        return Model(fit, weighted, limited, lack, None, window, shape, suspected=closed)
     fit, evidence, shape = closed.fit, closed.evidence, Shape.BALL
     lack = lack_of_fit(evidence, fit, shape)
     is_followed = lack.is_sure and not (limited.is_exact or closed.is_low)
