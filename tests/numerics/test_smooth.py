@@ -5,6 +5,7 @@ import pytest
 
 from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
 from paraboloid.numerics import SmoothFit, fit_smooth
+from paraboloid.numerics.smooth_fit import _root
 from paraboloid.numerics.smooth_likelihood import EXPECTED, Likelihood, Means
 
 STEP = 1e-5
@@ -135,3 +136,17 @@ def test_many_points_all_enter_and_not_only_those_with_lucky_noise() -> None:
     assert len(fit.points) == 700
     # The lowest 300 of 700 values would have noise below zero: the truth is 0.2, known to a part of sqrt(1/600).
     assert fit.scale * np.sqrt(fit.sigma2) == pytest.approx(0.2, rel=0.15)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e8, 1e16])
+def test_a_covariance_whose_rounding_exceeds_the_noise_has_a_factor(size: float) -> None:
+    """Places far outside a tiny window: a search stopped with a LinAlgError once in forty (f118, two knobs)."""
+    rng = np.random.default_rng(5)
+    few = rng.standard_normal((30, 4)) * np.geomspace(1, np.sqrt(size), 30)[:, None]
+    covariance = few @ few.T
+    scale = np.sqrt(np.diag(covariance))
+    correlation = covariance / np.outer(scale, scale)
+    covariance.flat[::31] *= 1 - 1e-9
+    root = _root(covariance) / scale[:, None]
+    added = 1e-6 + 0.12 / np.outer(scale, scale)  # 0.11 at most where all get the same, in proportion then
+    assert np.all(np.abs(root @ root.T - correlation) <= added)

@@ -37,6 +37,7 @@ FREEDOM = 500.0  # of repeats that count: the noise is then known to 6 %, and mo
 REPEATS = 5  # degrees of freedom of repeats, from which on they say what the noise is at the start
 DESCENT = 25  # steps,
 FLATTEST = 1e-3  # for which the least curvature is this part of the largest: with more, they would creep along a valley
+ROUNDED = 1e-15  # of a variance
 LEVELS = np.linspace(-1.0, 1.0, 17)  # of a knob, at which another basin is looked for
 
 
@@ -159,16 +160,25 @@ def _conditioned(
 
 
 def _root(covariance: Matrix) -> Matrix:
-    """Return the Cholesky factor, of a little more where exact values at many neighbours leave rounding to decide."""
-    more = JITTER
+    """Return the Cholesky factor, of a little more where exact values at many neighbours leave rounding to decide.
+
+    More by the same everywhere, for the noise is; and where that is not enough in proportion, for places far outside a
+    tiny window have variances so large that their rounding exceeds it.
+    """
+    more, part = JITTER, ROUNDED
+    diagonal = slice(None, None, len(covariance) + 1)
     while True:
         try:
             root: Matrix = linalg.cholesky(covariance, lower=True, check_finite=False)
             return root
         except linalg.LinAlgError:
-            more *= 10
-            covariance.flat[:: len(covariance) + 1] += more
-            if not more < 1.0:
+            if more < 0.1:
+                more *= 10
+                covariance.flat[diagonal] += more
+            elif part < 0.1:
+                part *= 10
+                covariance.flat[diagonal] *= 1 + part
+            else:
                 raise
 
 
