@@ -38,15 +38,16 @@ def test_a_bound_from_three_places_is_far_wider_than_one_from_many() -> None:
         widening.append(whole.regret_bound / plain.regret_bound)
         assert np.all(whole.z_interval[:, 0] <= plain.z_interval[:, 0] + 0.02)
         assert np.all(whole.z_interval[:, 1] >= plain.z_interval[:, 1] - 0.02)
-    assert widening[0] > 3 and widening[1] < 3 and widening[0] > 2 * widening[1]
+    assert widening[0] > 100 and widening[1] < 12 and widening[0] > 20 * widening[1]
 
 
 @pytest.mark.parametrize("shape", list(Shape))
 def test_many_measurements_of_a_quadratic_leave_the_bound_nearly_as_it_was(shape: Shape) -> None:
+    """With a third of the noise, and not a tenth, it is 1.06 to 1.36 times as wide (four draws)."""
     rng = np.random.default_rng(1)
     points = rng.uniform(-0.7, 0.7, (400, 2))
-    plain, whole = qualities(points, bowl(points) + SIGMA / 3 * rng.standard_normal(400), shape)
-    assert 0.95 < whole.regret_bound / plain.regret_bound < 1.3
+    plain, whole = qualities(points, bowl(points) + SIGMA / 10 * rng.standard_normal(400), shape)
+    assert 0.95 < whole.regret_bound / plain.regret_bound < 1.15
 
 
 @pytest.mark.parametrize("shape", list(Shape))
@@ -72,12 +73,13 @@ def test_the_spread_is_that_over_the_region(shape: Shape) -> None:
     assert _spread(fit, shape) == pytest.approx(np.std(features(places) @ theta), rel=0.01)
 
 
-@pytest.mark.parametrize(("rate", "least", "gain"), [(0.7, 0.9, 0.15), (1.5, 0.6, 0.5)], ids=["slight", "more"])
+@pytest.mark.parametrize(("rate", "least", "gain"), [(0.7, 0.9, 0.15), (1.5, 0.8, 0.7)], ids=["slight", "more"])
 def test_a_skewed_curve_that_is_not_seen_has_a_bound_that_counts_it(rate: float, least: float, gain: float) -> None:
     """exp(u) - u, u = r(x - 0.3), 60 measurements, 50 of them at three places, wherever no verdict is reached.
 
-    On other seeds (100 each) all bounds held at r = 0.7 and 75 % at r = 1.5: there the 95 % are NOT reached. Without
-    the discrepancy it was 75 % and none.
+    On other seeds (200 each) all bounds held at r = 0.7 and 91 % at r = 1.5 (95 %: 87 to 95), where the 95 % are hardly
+    reached; 75 % where six responses in ten were taken for quadratics, which 60 runs would show in nine of ten cases.
+    With 91 % they fall to the limit of 80 % once in two hundred times. Without the discrepancy it is 81 % and none.
     """
     held, plainly = [], []
     for seed in range(60):
@@ -121,7 +123,7 @@ def test_chances_sum_to_one_and_the_quadratics_keep_theirs() -> None:
     truths = with_other_truths(quadratics, alone, covariance, Shape.BOX, contrasts)
     assert truths.chances.sum() == pytest.approx(1.0, abs=0.03)  # rare discrepancies are left out
     assert np.array_equal(truths.losses[: len(quadratics.losses)], quadratics.losses)
-    assert 0.3 < truths.chances[: len(quadratics.losses)].sum() < 1
+    assert 0.1 < truths.chances[: len(quadratics.losses)].sum() < 1
     assert np.all(truths.losses >= 0)
 
 
