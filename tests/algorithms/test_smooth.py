@@ -245,3 +245,16 @@ def test_no_bound_where_the_values_speak_more_against_a_paraboloid_than_for_it()
         assert any("leave it open whether" in caveat for caveat in said.caveats) == (kind == "open")
         assert said.is_quadratic == (kind != "sure")
     assert kinds == {"passes", "open", "sure"}
+
+
+def test_a_mean_of_many_values_far_from_the_fit_is_named_where_it_takes_the_bound() -> None:
+    """A dip beside the edge, log₁₀(x/0.02)² on 0.001 to 1: 45 values of 745 agree that it is there."""
+    rng = np.random.default_rng([1, 10])
+    z = np.concatenate([[-1.0, -0.93, 0.0, 1.0], rng.uniform(-1, 1, 40)])[:, None]
+    truth = np.log10((0.5005 + 0.4995 * z[:, 0]) / 0.02) ** 2
+    repeats = [300, 45, 250, 110] + [1] * 40
+    values = [mean + 0.6 * rng.standard_normal(n) for mean, n in zip(truth, repeats, strict=True)]
+    evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(values))
+    said = conclude(evidence, Box([(-1.0, 1.0)])).certificate
+    assert said is not None and said.is_quadratic and said.regret_bound == np.inf
+    assert any("standard errors from the fitted paraboloid" in caveat for caveat in said.caveats)

@@ -1,5 +1,10 @@
 """Truths that are not quadratic, in the bound: counted where checks are few, of no weight where they are many."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -38,15 +43,16 @@ def test_a_bound_from_three_places_is_far_wider_than_one_from_many() -> None:
         widening.append(whole.regret_bound / plain.regret_bound)
         assert np.all(whole.z_interval[:, 0] <= plain.z_interval[:, 0] + 0.02)
         assert np.all(whole.z_interval[:, 1] >= plain.z_interval[:, 1] - 0.02)
-    assert widening[0] > 3 and widening[1] < 3 and widening[0] > 2 * widening[1]
+    assert widening[0] > 100 and widening[1] < 12 and widening[0] > 20 * widening[1]
 
 
 @pytest.mark.parametrize("shape", list(Shape))
 def test_many_measurements_of_a_quadratic_leave_the_bound_nearly_as_it_was(shape: Shape) -> None:
+    """With a third of the noise, and not a tenth, it is 1.06 to 1.36 times as wide (four draws)."""
     rng = np.random.default_rng(1)
     points = rng.uniform(-0.7, 0.7, (400, 2))
-    plain, whole = qualities(points, bowl(points) + SIGMA / 3 * rng.standard_normal(400), shape)
-    assert 0.95 < whole.regret_bound / plain.regret_bound < 1.3
+    plain, whole = qualities(points, bowl(points) + SIGMA / 10 * rng.standard_normal(400), shape)
+    assert 0.95 < whole.regret_bound / plain.regret_bound < 1.15
 
 
 @pytest.mark.parametrize("shape", list(Shape))
@@ -72,12 +78,13 @@ def test_the_spread_is_that_over_the_region(shape: Shape) -> None:
     assert _spread(fit, shape) == pytest.approx(np.std(features(places) @ theta), rel=0.01)
 
 
-@pytest.mark.parametrize(("rate", "least", "gain"), [(0.7, 0.9, 0.15), (1.5, 0.6, 0.5)], ids=["slight", "more"])
+@pytest.mark.parametrize(("rate", "least", "gain"), [(0.7, 0.9, 0.15), (1.5, 0.8, 0.7)], ids=["slight", "more"])
 def test_a_skewed_curve_that_is_not_seen_has_a_bound_that_counts_it(rate: float, least: float, gain: float) -> None:
     """exp(u) - u, u = r(x - 0.3), 60 measurements, 50 of them at three places, wherever no verdict is reached.
 
-    On other seeds (100 each) all bounds held at r = 0.7 and 75 % at r = 1.5: there the 95 % are NOT reached. Without
-    the discrepancy it was 75 % and none.
+    On other seeds (200 each) all bounds held at r = 0.7 and 91 % at r = 1.5 (95 %: 87 to 95), where the 95 % are hardly
+    reached; 75 % where six responses in ten were taken for quadratics, which 60 runs would show in nine of ten cases.
+    With 91 % they fall to the limit of 80 % once in two hundred times. Without the discrepancy it is 81 % and none.
     """
     held, plainly = [], []
     for seed in range(60):
@@ -106,6 +113,50 @@ def test_too_few_contrasts_give_no_bound() -> None:
     assert plain.regret_bound == 0.0 and whole.regret_bound == np.inf
 
 
+def dip(seed: int) -> Evidence:
+    """Return 745 measurements of log₁₀(x/0.02)² on 0.001 to 1: a dip, just beside the left edge."""
+    rng = np.random.default_rng([seed, 10])
+    points = np.concatenate([[-1.0, -0.93, 0.0, 1.0], rng.uniform(-1, 1, 40)])[:, None]
+    truth = np.log10((0.5005 + 0.4995 * points[:, 0]) / 0.02) ** 2
+    repeats = [300, 45, 250, 110] + [1] * 40
+    values = [mean + 0.6 * rng.standard_normal(n) for mean, n in zip(truth, repeats, strict=True)]
+    return Evidence.empty(1).with_measurements(points, Measurements.from_values(values))
+
+
+def test_a_dip_between_two_places_that_is_taken_for_a_wild_mean_leaves_no_bound() -> None:
+    """Forty-five values at the dip agree, and are discounted: the Bayes factor hardly knows of them in such draws."""
+    found = 0
+    for seed in range(12):
+        evidence = dip(seed)
+        fit = fit_quadratic(evidence, Shape.BOX)
+        lack = lack_of_fit(evidence, fit, Shape.BOX)
+        blind = replace(lack, farthest=0.0)
+        if np.isfinite(assess(fit, evidence, Shape.BOX, 0.95, blind).regret_bound):
+            found += 1
+            assert lack.is_contradicted
+            assert assess(fit, evidence, Shape.BOX, 0.95, lack).regret_bound == np.inf
+    assert found >= 3
+
+
+@pytest.mark.parametrize("noise", ["normal", "t(3)", "skewed"])
+def test_paraboloids_are_never_contradicted_by_repeats(noise: str) -> None:
+    """Twelve places of ten repeats. Of 400 draws the largest was 3.6, 4.0 and 2.7 errors, and the limit is 6.
+
+    A rate of 7 % would be caught but once in a million times.
+    """
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 11])
+        points = rng.uniform(-1, 1, (12, 2))
+        draws: dict[str, Callable[..., Any]] = {
+            "normal": rng.standard_normal,
+            "t(3)": partial(rng.standard_t, 3.0),
+            "skewed": rng.exponential,
+        }
+        values = [level + draws[noise](size=10) for level in bowl(points)]
+        evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values))
+        assert not lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).is_contradicted
+
+
 def test_chances_sum_to_one_and_the_quadratics_keep_theirs() -> None:
     rng = np.random.default_rng(5)
     points = rng.uniform(-1, 1, (40, 2))
@@ -121,7 +172,7 @@ def test_chances_sum_to_one_and_the_quadratics_keep_theirs() -> None:
     truths = with_other_truths(quadratics, alone, covariance, Shape.BOX, contrasts)
     assert truths.chances.sum() == pytest.approx(1.0, abs=0.03)  # rare discrepancies are left out
     assert np.array_equal(truths.losses[: len(quadratics.losses)], quadratics.losses)
-    assert 0.3 < truths.chances[: len(quadratics.losses)].sum() < 1
+    assert 0.1 < truths.chances[: len(quadratics.losses)].sum() < 1
     assert np.all(truths.losses >= 0)
 
 

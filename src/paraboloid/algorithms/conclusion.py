@@ -253,6 +253,12 @@ def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain, lack: LackOfFi
             f"{math.exp(lack.log_bayes_factor):.1f} to 1 that it is none), so no bound can be given; measure more, or "
             f"search a smaller range about the best setting."
         )
+    elif not np.isfinite(quality.regret_bound) and lack is not None and lack.is_contradicted:
+        found.append(
+            f"at a setting that was measured many times the mean lies {lack.farthest:.0f} standard errors from the "
+            f"fitted paraboloid, so no bound can be given; look at the means of such settings, and search a smaller "
+            f"range about the lowest."
+        )
     elif not np.isfinite(quality.regret_bound) and not found:
         found.append("too few measurements for a bound; measure more.")
     return tuple(found)

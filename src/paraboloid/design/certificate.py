@@ -135,7 +135,7 @@ def assess(
     eigenvalues, eigenvalue_se = along @ judged.theta[d + 1 :], np.sqrt(np.maximum(eigenvalue_variance, 0.0))
     # The minimiser is a ratio: where its denominator is not well away from zero, chance decides its law.
     has_bound = alone is not None and not np.any(eigenvalues < FLAT * eigenvalue_se)
-    has_bound = has_bound and (lack is None or not lack.is_open)
+    has_bound = has_bound and (lack is None or not (lack.is_open or lack.is_contradicted))
     phi = features(z[None, :])[0]
     return Quality(
         regret=float(np.sum(K * gradient_covariance)) / 2,

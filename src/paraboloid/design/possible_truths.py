@@ -1,12 +1,14 @@
 """Truths that the data allow, drawn at random: what the recommended point would lose in each, and where its minimum is.
 
 Some are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
-of `numerics.lack_of_fit`, each as often as it is likely given the contrasts and what is believed before any data. Then
-six responses in ten are quadratics (`QUADRATIC`); three depart from the best one over the region by 5 to 50 per
-cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and the departure of one in ten is as
-small as the noise may hide, whatever the spread. So it matters how much of the spread the noise is. Where it is little,
-an ordinary departure would be seen, and the bound is nearly that of a quadratic. Where it is a third, no number of
-measurements at the few places that are best for a quadratic tells the two apart, and only checks narrow the bound.
+of `numerics.lack_of_fit`, each as often as it is likely given the contrasts and what is assumed before any data. Then
+three responses in ten are quadratics (`QUADRATIC`); nearly all others depart from the best one over the region by 5 to
+50 per cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and for six quadratics there is
+one departure as small as the noise may hide, whatever the spread. That is no belief: more responses are quadratics. But
+a bound that holds in 95 of 100 over all of them may fail for most that are none, and this one is to hold for these
+alone. So it matters how much of the spread the noise is. Where it is little, an ordinary departure would be seen, and
+the bound is nearly that of a quadratic. Where it is a third, no number of measurements at the few places that are best
+for a quadratic tells the two apart, and only checks narrow the bound.
 
 A drawn truth that is not quadratic loses the larger of two: half gᵀH⁻¹g by its own gradient and Hessian at the point
 recommended, and the height of that point above a measured place, or one on the way to it.
@@ -32,7 +34,7 @@ TOGETHER, FEWEST_TOGETHER = 2**14, 250  # half the numbers, and draws, of one pa
 OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
-QUADRATIC, ORDINARY, SLIGHT = 0.6, 0.3, 0.1  # chances beforehand: what the guarantee off quadratics rests on (docs)
+QUADRATIC, ORDINARY, SLIGHT = 0.3, 0.65, 0.05  # assumed beforehand: what the guarantee off quadratics rests on (docs)
 PARTS = (0.067, 0.12, 0.21, 0.38)  # of the spread: the middles of four equal parts, in logarithms, of 5 to 50 per cent
 SHIFTING = SIZES[1:]  # of slight departures; the least moves the minimum no more than noise does
 STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob

@@ -15,7 +15,8 @@ measure the rate over rounds. A false alarm is revoked by later data.
 Noise is not always normal. The scatter of repeats at a point counts as noise of that point, drawn towards that of all;
 and single means farther than three standard errors from the fit are given the weight at which they are not. Smooth
 discrepancies are seen by many points that agree, so that this costs little; lone values that lie far away are not taken
-for a shape.
+for a shape. A mean of many repeats that agree is no lone value, and is discounted all the same, so that a dip between
+two places may speak for nothing; no bound is given then (`LackOfFit.is_contradicted`).
 
 ==================  ======================  =========================================================
 symbol              code                    meaning
@@ -86,6 +87,8 @@ UNSEEN = 1e-8  # the same at places that were not measured: differences between 
 ONE = np.ones((1, 1))
 FAR = 3.0  # standard errors beyond which a single residual is discounted,
 TURNS = 3  # in so many turns
+AGREEING = 10  # repeats whose mean is nearly normal, and whose scatter says what its error is,
+APART = 6.0  # of which errors it may lie from the fit: none of 1200 quadratics reached 4, missed dips 32 to 89
 
 Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -262,16 +265,21 @@ class LackOfFit:
         Numbers that it rests on; with fewer than three nothing is said.
     contrasts
         The numbers themselves; None where there are fewer points than coefficients.
+    farthest
+        Standard errors between the fit and a mean of ten repeats or more, the largest.
 
     Examples
     --------
     >>> LackOfFit(log_bayes_factor=6.0, n_contrasts=30).is_sure, LackOfFit(2.0, 30).is_sure, LackOfFit(2.0, 30).is_open
     (True, False, True)
+    >>> LackOfFit(-1.0, 30, farthest=35.0).is_contradicted
+    True
     """
 
     log_bayes_factor: float
     n_contrasts: int
     contrasts: Contrasts | None = field(default=None, compare=False, repr=False)
+    farthest: float = field(default=0.0, compare=False, repr=False)
 
     @property
     def is_sure(self) -> bool:
@@ -282,6 +290,11 @@ class LackOfFit:
     def is_open(self) -> bool:
         """Whether too much speaks against a quadratic for a bound, or so little is known that nobody can tell."""
         return self.n_contrasts < FEWEST or self.log_bayes_factor > OPEN
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether repeats at a point agree on a mean that no quadratic has which fits the others."""
+        return self.farthest > APART
 
 
 def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFit:
@@ -307,6 +320,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFi
     inside = evidence.scatter[rows] * weights / counts
     factor = np.minimum((LOCAL + counts - 1) / (LOCAL + inside), 1.0)
     weights, inside = weights * factor, inside * factor
+    undiscounted = weights
     weights, (Q, R) = _without_outliers(phi, evidence.means[rows], weights, TURNS if n_contrasts >= FEWEST else 0)
     root = np.sqrt(weights)
     y = root * (evidence.means[rows] - evidence.means[rows].mean())
@@ -318,7 +332,8 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFi
         return LackOfFit(0.0, n_contrasts, contrasts)  # or a quadratic fits all but exactly: what is left is rounding
     found = contrasts.log_bayes_factors()
     likely = float(np.logaddexp.reduce(found) - np.log(len(found))) if np.max(found) > -np.inf else 0.0
-    return LackOfFit(likely, n_contrasts, contrasts)
+    away = np.abs(left[counts >= AGREEING]) * np.sqrt(undiscounted / weights)[counts >= AGREEING]
+    return LackOfFit(likely, n_contrasts, contrasts, float(away.max(initial=0.0)))
 
 
 def _without_outliers(phi: Matrix, means: Vector, weights: Vector, turns: int) -> tuple[Vector, tuple[Matrix, Matrix]]:
