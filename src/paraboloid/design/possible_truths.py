@@ -2,8 +2,8 @@
 
 Some are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
 of `numerics.lack_of_fit`, each as often as it is likely given the contrasts and what is assumed before any data. Then
-three responses in ten are quadratics (`QUADRATIC`); nearly all others depart from the best one over the region by 5 to
-50 per cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and for six quadratics there is
+four responses in ten are quadratics (`QUADRATIC`); nearly all others depart from the best one over the region by 5 to
+50 per cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and for eight quadratics there is
 one departure as small as the noise may hide, whatever the spread. That is no belief: more responses are quadratics. But
 a bound that holds in 95 of 100 over all of them may fail for most that are none, and this one is to hold for these
 alone. So it matters how much of the spread the noise is. Where it is little, an ordinary departure would be seen, and
@@ -34,7 +34,7 @@ TOGETHER, FEWEST_TOGETHER = 2**14, 250  # half the numbers, and draws, of one pa
 OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
-QUADRATIC, ORDINARY, SLIGHT = 0.3, 0.65, 0.05  # assumed beforehand: what the guarantee off quadratics rests on (docs)
+QUADRATIC, ORDINARY, SLIGHT = 0.4, 0.55, 0.05  # assumed beforehand: what the guarantee off quadratics rests on (docs)
 PARTS = (0.067, 0.12, 0.21, 0.38)  # of the spread: the middles of four equal parts, in logarithms, of 5 to 50 per cent
 SHIFTING = SIZES[1:]  # of slight departures; the least moves the minimum no more than noise does
 STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob
