@@ -3,9 +3,9 @@
 Some are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
 of `numerics.lack_of_fit`, each as often as it is likely given the contrasts and what is assumed before any data. Then
 four responses in ten are quadratics (`QUADRATIC`); nearly all others depart from the best one over the region by 5 to
-50 per cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and for eight quadratics there is
-one departure as small as the noise may hide, whatever the spread. That is no belief: more responses are quadratics. But
-a bound that holds in 95 of 100 over all of them may fail for most that are none, and this one is to hold for these
+50 per cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and for eight quadratics there
+is one departure as small as the noise may hide, whatever the spread. That is no belief: more responses are quadratics.
+But a bound that holds in 95 of 100 over all of them may fail for most that are none, and this one is to hold for these
 alone. So it matters how much of the spread the noise is. Where it is little, an ordinary departure would be seen, and
 the bound is nearly that of a quadratic. Where it is a third, no number of measurements at the few places that are best
 for a quadratic tells the two apart, and only checks narrow the bound.
