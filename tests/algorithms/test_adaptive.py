@@ -157,12 +157,12 @@ def test_eps_stops_with_a_bound_below_it(domain: Domain, eps: float) -> None:
 
 
 def test_a_search_for_an_accuracy_checks_the_shape_once_only_that_is_in_doubt() -> None:
-    """Spread of ten times the noise. Of 32 runs the mean is 64 measurements, and on others 62; with one check
-    in twenty throughout it is 147, and on others 182: both would be caught. At a curvature of 10 it is 145."""
-    problem = NoisyQuadratic(25 * np.eye(2), [0.3, -0.2])
+    """Spread of four times the noise. Of 32 runs the mean is 106 measurements, and of 32 others 108; with one check
+    in twenty throughout it is 712 and 470, and both would be caught."""
+    problem = NoisyQuadratic(10 * np.eye(2), [0.3, -0.2])
     results = [simulate(adaptive(BALL, eps=0.15, seed=seed), problem, rng=seed) for seed in range(32)]
     assert all(result.status is Status.ACCURACY_REACHED for result in results)
-    assert np.mean([result.n_measurements for result in results]) < 100
+    assert np.mean([result.n_measurements for result in results]) < 200
 
 
 @over_domains
