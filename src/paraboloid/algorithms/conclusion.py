@@ -20,7 +20,7 @@ from paraboloid.core import (
     Vector,
     as_domain,
 )
-from paraboloid.design import Quality, assess, recommended, without_bound
+from paraboloid.design import Quality, assess, believed, recommended, without_bound
 from paraboloid.numerics import (
     LackOfFit,
     Limited,
@@ -84,9 +84,10 @@ def conclude(
 def _with_bound(model: Model, domain: Domain, confidence: float, status: Status) -> Result:
     """Return the answer where the response counts as a paraboloid over the whole range."""
     evidence = model.evidence
-    fit = recommended(model.fit, evidence, model.shape)
+    fit = believed(model.fit, evidence, model.shape)
     _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, domain.dimension))
-    quality = assess(fit, evidence, domain.shape, confidence, model.lack)
+    told = recommended(model.fit, evidence, model.shape)  # how sure the place is, the data alone say
+    quality = assess(told, evidence, domain.shape, confidence, model.lack)
     saddle = fit_saddle(evidence, domain.shape)
     if saddle is not None:
         fit, quality = saddle, without_bound(saddle, quality)

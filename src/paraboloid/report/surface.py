@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy import optimize
 
 from paraboloid.core import Box, Domain, Evidence, Matrix, Shape, Vector
-from paraboloid.design import robust_covariance
+from paraboloid.design import believed, robust_covariance
 from paraboloid.numerics import (
     QuadraticFit,
     SmoothFit,
@@ -209,9 +209,12 @@ def surface_of(subject: Subject) -> Surface | None:
     fit, evidence, window, smooth = model.fit, model.evidence, model.window, model.smooth
     if model.outer is not None:  # the window is one of many in one another, and shows next to nothing of the range
         window, smooth = Window(np.zeros(z.size), np.eye(z.size)), model.outer
+    told = fit
     if model.is_plain:
-        fit = fit_saddle(evidence, subject.domain.shape) or fit
-    spread = robust_covariance(fit, evidence)
+        saddle = fit_saddle(evidence, subject.domain.shape)
+        told = saddle or fit
+        fit = saddle or believed(fit, evidence, model.shape)
+    spread = robust_covariance(told, evidence)
     local = fit if smooth is None else _expanded(smooth, fit, window.to_local(z[None, :])[0])
     if model.outer is not None and model.smooth is not None:  # what is left over the whole range is no noise
         local = replace(local, sigma2=model.smooth.scale**2 * model.smooth.sigma2)
