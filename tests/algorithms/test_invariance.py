@@ -5,7 +5,7 @@ so there whole searches are compared, exactly. Offsets, rotations, reflections a
 the answer and the certificate of the same evidence.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -63,7 +63,7 @@ def test_unit_of_the_knobs_of_a_ball(scale: int, seed: int) -> None:
 
 
 @settings(max_examples=8, deadline=None)
-@given(scale=st.integers(-40, 40), seed=st.integers(0, 100), up=st.booleans())
+@given(scale=st.one_of(st.integers(-40, 40), st.sampled_from([-300, 300])), seed=st.integers(0, 100), up=st.booleans())
 def test_unit_and_sign_of_the_values(scale: int, seed: int, up: bool) -> None:
     factor = 2.0**scale
     one = paraboloid.minimize(noisy_bowl(seed), [(-1, 1), (-1, 1)], budget=BUDGET, rng=seed)
@@ -77,6 +77,31 @@ def test_unit_and_sign_of_the_values(scale: int, seed: int, up: bool) -> None:
         factor * number for number in (one.regret, one.regret_bound, one.sigma)
     )
     assert (-other.fun if up else other.fun) == factor * one.fun
+
+
+@pytest.mark.parametrize("power", [-300, 300])
+@pytest.mark.parametrize("domain", [Box([(-1, 1)] * 2), Ball([0.0, 0.0])], ids=["box", "ball"])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_values_as_small_as_their_fourth_powers_can_be(power: int, domain: Domain, noise: float) -> None:
+    """Squares of variances are fourth powers, of values around 1e-90 no numbers: numpy's warnings are errors here."""
+    for sharp in (False, True):
+        one, other = (paraboloid.minimize(f, domain, budget=80, rng=1) for f in in_both_units(sharp, noise, power))
+        np.testing.assert_allclose(other.x, one.x, rtol=0, atol=1e-6)
+        assert other.sigma == pytest.approx(2.0**power * one.sigma, rel=1e-6)
+        assert (other.regret_bound is None) == (one.regret_bound is None)
+
+
+def in_both_units(sharp: bool, noise: float, power: int) -> Iterator[Callable[[Vector], float]]:
+    """Yield the same response with the same noise in units of one and of a power of two."""
+    for factor in (1.0, 2.0**power):
+        stream = np.random.default_rng(4)
+
+        def measure(z: Vector, factor: float = factor, stream: np.random.Generator = stream) -> float:
+            away = z - MINIMISER
+            height = np.sqrt(0.01 + away @ away) if sharp else away @ CURVATURE @ away / 30
+            return factor * float(height + noise * stream.standard_normal())
+
+        yield measure
 
 
 @settings(max_examples=15, deadline=None)

@@ -121,7 +121,10 @@ def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: in
     phi, Sigma = features(places), fit.covariance
     known = fit.sigma2 + np.sum((phi @ Sigma) * phi, axis=1)
     worth = np.sum((phi @ (Sigma @ regret_weight(fit, shape) @ Sigma)) * phi, axis=1) / known
-    favour = USELESS + (worth / worth.max()) ** min(d, 2)  # of one knob only the ends tell much, and show nothing
+    of_most = worth / max(
+        worth.max(), np.finfo(float).tiny
+    )  # nothing tells anything where values are as small as 1e-90
+    favour = USELESS + of_most ** min(d, 2)  # of one knob only the ends tell much, and show nothing
     steps = STEP * np.eye(d)
     everything = np.vstack([places, z + steps, z - steps])
     possible = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0, TIP), (DECAY,), (SIZE,))

@@ -7,6 +7,7 @@ best one in its place, with all others there, lowers tr(WΣ) to a third to a fif
 of p measurements for twenty knobs, with the Hessian known, two leave 0.7 of what one leaves, and six leave half.
 """
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from paraboloid.numerics import features
 __all__ = ["Precise", "choose_greedily", "choose_in_turn", "exchange"]
 
 EQUAL = 1e-6  # relative difference of gains below which rounding would choose, between mirror images for one
+LARGEST = 1000  # power of two
 LEAST = 0.005  # part of tr(WΣ) that a turn should gain: a point that gains less than its share of it stays
 TOGETHER = 2**14  # entries of Σ that are worked on together: with what they take they fit into a processor's cache
 POLISHING = 10  # steps of the ascent from the best candidate
@@ -40,8 +42,11 @@ class _Gains:
     """Σ and ΣWΣ after measurements were added or taken out, and with them the gains of the candidates."""
 
     def __init__(self, known: Precise, points: Matrix) -> None:
-        Sigma, W, self.sigma2 = known
-        self.Sigma, self.SW = Sigma.copy(), Sigma @ W @ Sigma
+        Sigma, W, sigma2 = known
+        # Noise near one: of values as small as 1e-90 the squares of variances underflow. A power of two changes no bit.
+        unit = math.ldexp(1.0, min(max(-math.frexp(sigma2)[1], -LARGEST), LARGEST))
+        self.Sigma, self.sigma2 = unit * Sigma, unit * sigma2
+        self.SW = self.Sigma @ W @ self.Sigma
         self.phi = features(points)
         self.drop = np.sum((self.phi @ self.SW) * self.phi, axis=1)
         self.variance = np.sum((self.phi @ self.Sigma) * self.phi, axis=1)
@@ -117,7 +122,7 @@ def exchange(shape: Shape, known: Precise, candidates: Matrix, points: Matrix) -
     ``known`` is Σ with all the points (n, d) measured. A point that cannot be bettered stays.
     """
     gains = _Gains(known, candidates)
-    least = LEAST / len(points) * float(np.sum(known[0] * known[1]))
+    least = LEAST / len(points) * float(np.sum(gains.Sigma * known[1]))
     points = points.copy()
     for k, point in enumerate(points):
         f = features(point[None, :])[0]

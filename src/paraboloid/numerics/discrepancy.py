@@ -156,7 +156,7 @@ def _log_bayes_factors(seen: Seen, sizes: tuple[float, ...]) -> tuple[tuple[floa
     others = _log_bayes_factors(seen, SIZES)[1] if is_large and sizes != SIZES else ()
     tried: tuple[_Tried, ...] = ()
     for size in sizes:
-        if is_large:
+        if is_large and size > 0:
             highest = seen.at_most(size, tuple(sorted((*others, *tried), key=lambda one: one.size)))
             if highest < HOPELESS:
                 found.append(highest)
@@ -166,6 +166,8 @@ def _log_bayes_factors(seen: Seen, sizes: tuple[float, ...]) -> tuple[tuple[floa
             found.append(-np.inf)
             continue
         root, _, left = told
-        tried = (*tried, _Tried(size, float(np.add.reduce(np.log(root.diagonal()))), left))
-        found.append(seen.of(tried[-1]))
+        one = _Tried(size, float(np.add.reduce(np.log(root.diagonal()))), left)
+        found.append(seen.of(one))
+        if size > 0:  # a response without any spread has discrepancies of no size, which say nothing of others
+            tried = (*tried, one)
     return tuple(found), tried

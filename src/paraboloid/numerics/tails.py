@@ -56,6 +56,7 @@ VERIFIED = 2  # times p places at which repeats agree are enough: then those at 
 AGREED, DECIDED = 0.5, 0.6  # of the places with two or more repeats at least, and of those with three, must agree
 SAME = 1e-6  # of a difference, up to which two are the same
 EXACT = 100.0  # times the rounding, up to which a value lies exactly on a quadratic
+TINY = 1e-75  # of the largest value: beside it the fourth power of what is smaller is no number
 SHARPER = 0.8  # times the last distance up to which values count
 UNTOLD = 1e6  # condition number of the places of exact values, from which on they do not tell a quadratic
 EVERYWHERE = 0.2  # of the values as high as the wild ones are exact, at least, and of those next to a wild one
@@ -280,7 +281,7 @@ def _sharpened(values: _Values, theta: Vector) -> Vector:
     as it was before, bear fewer wild values: with one in five, and 200 for ten knobs, the exact ones were found in 3 of
     40 draws, and are found in 35 of them (those of tests/numerics/test_tails, from seed 5000 on).
     """
-    least = ROUNDING * _spread(values) + 1e-300
+    least = ROUNDING * _spread(values) + TINY
     apart = np.abs(values.residuals(theta))
     epsilon = _upper_quartile(values, apart)
     while epsilon > least:
@@ -303,7 +304,7 @@ def _single_values(evidence: Evidence) -> _Values | None:
     except linalg.LinAlgError:  # some coefficient is not determined yet
         return None
     y = sample.values - median(sample.values)  # a common offset must not cost digits
-    middle = median(np.abs(y))
+    middle = max(median(np.abs(y)), TINY * float(np.abs(y).max()))
     unit = 2.0 ** np.floor(np.log2(middle)) if middle > 0 else 1.0  # a power of two, so that units change no bit
     return _Values(
         phi,
