@@ -1,7 +1,6 @@
 """Truths that are not quadratic, in the bound: counted where checks are few, of no weight where they are many."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -124,36 +123,32 @@ def dip(seed: int) -> Evidence:
     return Evidence.empty(1).with_measurements(points, Measurements.from_values(values))
 
 
-def test_a_dip_between_two_places_that_is_taken_for_a_wild_mean_leaves_no_bound() -> None:
-    """Forty-five values at the dip agree, and are discounted: the Bayes factor hardly knows of them in such draws."""
-    found = 0
+def test_a_dip_that_repeats_agree_on_is_no_wild_value_and_leaves_no_bound() -> None:
+    """Forty-five values at the dip: discounted as one far mean, they were followed nowhere, and bounds were false."""
     for seed in range(12):
         evidence = dip(seed)
         fit = fit_quadratic(evidence, Shape.BOX)
         lack = lack_of_fit(evidence, fit, Shape.BOX)
-        blind = replace(lack, farthest=0.0)
-        if np.isfinite(assess(fit, evidence, Shape.BOX, 0.95, blind).regret_bound):
-            found += 1
-            assert lack.is_contradicted
-            assert assess(fit, evidence, Shape.BOX, 0.95, lack).regret_bound == np.inf
-    assert found >= 3
+        assert lack.is_sure and lack.is_contradicted
+        assert assess(fit, evidence, Shape.BOX, 0.95, lack).regret_bound == np.inf
 
 
+@pytest.mark.parametrize(("places", "repeats"), [(12, 10), (30, 3)])
 @pytest.mark.parametrize("noise", ["normal", "t(3)", "skewed"])
-def test_paraboloids_are_never_contradicted_by_repeats(noise: str) -> None:
-    """Twelve places of ten repeats. Of 400 draws the largest was 3.6, 4.0 and 2.7 errors, and the limit is 6.
+def test_paraboloids_are_never_contradicted_by_repeats(noise: str, places: int, repeats: int) -> None:
+    """Of 400 draws the largest was 3.6, 4.0 and 2.7 errors with ten repeats, 3.3, 3.6, 4.9 with three; the limit is 6.
 
     A rate of 7 % would be caught but once in a million times.
     """
     for seed in range(200):
         rng = np.random.default_rng([seed, 11])
-        points = rng.uniform(-1, 1, (12, 2))
+        points = rng.uniform(-1, 1, (places, 2))
         draws: dict[str, Callable[..., Any]] = {
             "normal": rng.standard_normal,
             "t(3)": partial(rng.standard_t, 3.0),
             "skewed": rng.exponential,
         }
-        values = [level + draws[noise](size=10) for level in bowl(points)]
+        values = [level + draws[noise](size=repeats) for level in bowl(points)]
         evidence = Evidence.empty(2).with_measurements(points, Measurements.from_values(values))
         assert not lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).is_contradicted
 

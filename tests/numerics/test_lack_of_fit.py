@@ -6,6 +6,7 @@ from scipy import stats
 
 from paraboloid import problems
 from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
+from paraboloid.design import check_points
 from paraboloid.numerics import features, fit_quadratic, lack_of_fit, random_points
 from paraboloid.numerics.lack_of_fit import SURE
 from paraboloid.numerics.single_knobs import knob_variances, range_curves
@@ -180,3 +181,31 @@ def test_many_knobs_are_looked_at_too(shape: Shape) -> None:
         found = lack_of_fit(evidence, fit_quadratic(evidence, shape), shape)
         assert found.n_contrasts == 378  # two places for each coefficient hold more than half of all
         assert found.is_sure != is_quadratic, found
+
+
+def with_one_far_below(repeats: list[float]) -> Evidence:
+    """Return a noisy bowl measured at sixty places, some twice, and values far below it at one more."""
+    rng = np.random.default_rng(3)
+    points = np.vstack([rng.uniform(-1, 1, (60, 2)), [[0.7, 0.7]]])
+    bowl = 2 * np.sum(points**2, axis=1)
+    values = [mean + 0.1 * rng.standard_normal(1 + k % 2) for k, mean in enumerate(bowl[:-1])]
+    values.append(bowl[-1] + np.array(repeats))
+    return Evidence.empty(2).with_measurements(points, Measurements.from_values(values))
+
+
+@pytest.mark.parametrize(
+    ("repeats", "is_unproven", "is_sure"),
+    [([-1.0], True, False), ([-1.0, 0.02, 0.1], False, False), ([-1.0, -0.9, -1.1], False, True)],
+    ids=["one value", "a wild one", "a dip"],
+)
+def test_a_value_far_below_is_repeated_and_then_it_is_wild_or_the_shape(
+    repeats: list[float], is_unproven: bool, is_sure: bool
+) -> None:
+    evidence = with_one_far_below(repeats)
+    fit = fit_quadratic(evidence, Shape.BOX)
+    lack = lack_of_fit(evidence, fit, Shape.BOX)
+    assert lack.unproven is not None
+    assert lack.unproven.tolist() == ([[0.7, 0.7]] if is_unproven else [])
+    assert lack.is_sure == lack.is_contradicted == is_sure
+    points, counts = check_points(fit, Shape.BOX, 90, 20, np.random.default_rng(0), lack)
+    assert int(counts[(points == 0.7).all(axis=1)].sum()) == (2 if is_unproven else 0)

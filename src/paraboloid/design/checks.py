@@ -24,6 +24,7 @@ PILOT_SHARE = 4  # of what a first round has beyond two measurements per coeffic
 FIRST_SHARE, FIRST = 6, 4  # and at this share up to so many checks: three places fit any parabola of one knob
 SECOND_SHARE, SECOND = 12, 3  # and at this one up to so many for each knob and the constant: cubic and quartic terms
 LOW_SHARE, LOW_BEYOND = 40, 30  # one in so many is taken at the minimiser, and at most one in so many beyond p
+AGAIN_SHARE, AGAIN = 20, 2  # and one place of so many, far below the fit, so often: is it wild, or a dip?
 TRIED = 50  # random places, and as many at the edge, of which the most telling are taken
 LEAST_SHARE = 0.5  # of a batch stays with the design; just so much where the quadratic is doubted
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
@@ -86,7 +87,9 @@ def check_points(
     low = max(0, min(_low_ones(taken + n, d) - _low_ones(taken, d), at_minimiser, n - due - 1))
     places = _telling(fit, shape, lack, before, min(due, PLACES), rng)
     counts = np.diff(np.linspace(0, due, len(places) + 1).astype(np.int64))
-    return merge(np.vstack([places, fit.minimiser]), np.concatenate([counts, [low]]))
+    again = np.zeros((0, d)) if lack.unproven is None else lack.unproven[: n // AGAIN_SHARE]
+    points = np.vstack([places, fit.minimiser, again])
+    return merge(points, np.concatenate([counts, [low], np.full(len(again), AGAIN, dtype=np.int64)]))
 
 
 def _checks(taken: int, d: int) -> int:
@@ -121,9 +124,7 @@ def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: in
     phi, Sigma = features(places), fit.covariance
     known = fit.sigma2 + np.sum((phi @ Sigma) * phi, axis=1)
     worth = np.sum((phi @ (Sigma @ regret_weight(fit, shape) @ Sigma)) * phi, axis=1) / known
-    of_most = worth / max(
-        worth.max(), np.finfo(float).tiny
-    )  # nothing tells anything where values are as small as 1e-90
+    of_most = worth / max(worth.max(), np.finfo(float).tiny)  # of values as small as 1e-90 all may underflow
     favour = USELESS + of_most ** min(d, 2)  # of one knob only the ends tell much, and show nothing
     steps = STEP * np.eye(d)
     everything = np.vstack([places, z + steps, z - steps])
