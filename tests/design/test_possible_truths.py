@@ -136,7 +136,7 @@ def test_a_dip_that_repeats_agree_on_is_no_wild_value_and_leaves_no_bound() -> N
 @pytest.mark.parametrize(("places", "repeats"), [(12, 10), (30, 3)])
 @pytest.mark.parametrize("noise", ["normal", "t(3)", "skewed"])
 def test_paraboloids_are_never_contradicted_by_repeats(noise: str, places: int, repeats: int) -> None:
-    """Of 400 draws the largest was 3.6, 4.0 and 2.7 errors with ten repeats, 3.3, 3.6, 4.9 with three; the limit is 6.
+    """Of 400 draws the largest was 3.6, 4.0, 2.7 errors with ten repeats, 3.3, 3.6, 4.9 with three; the limit is 6.
 
     A rate of 7 % would be caught but once in a million times.
     """
