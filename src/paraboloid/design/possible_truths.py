@@ -169,7 +169,7 @@ def with_other_truths(
     total = np.logaddexp.reduce([*logs, np.log(QUADRATIC)])
     rng = np.random.default_rng([SEED, 1])
     quadratics = fit.theta, _root(covariance), features(places)
-    values, chances = [], [truths.chances * QUADRATIC / np.exp(total)]
+    values, chances = [], [truths.chances * np.exp(np.log(QUADRATIC) - total)]
     for one, chance in zip(found, np.exp(logs - total), strict=True):
         if chance < RARE:
             continue

@@ -18,6 +18,7 @@ from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.low_values import close_in_low, repeats_differ_hugely
 from paraboloid.numerics.lowest import close_in_on_lowest
 from paraboloid.numerics.narrowing import expected_regret
+from paraboloid.numerics.quadratic_model import n_terms
 from paraboloid.numerics.smooth import SmoothFit
 from paraboloid.numerics.smooth_fit import fit_smooth
 from paraboloid.numerics.tails import Limited, limit_tails
@@ -29,6 +30,7 @@ __all__ = ["Model", "modelled"]
 
 CERTAIN = 12  # repeats that agree: among as many, one in five of which is wild, one would show it
 CAUTION = 2.0  # standard deviations, as in the choice among minima of a smooth shape (`numerics.smooth`)
+LEAP = 100.0  # times as far as the p lowest places lie apart: scales of a window (`design.scattered`) differ by 16
 DOUBT = 0.5  # standard deviations by which a place may seem to be worse
 
 
@@ -122,9 +124,20 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     if not smooth or not model.limited.is_verified or model.limited.is_quadratic:
         return model
     best = int(np.argmin(known.means))
-    if float(known.means[best]) < _promised(model):
+    if float(known.means[best]) < _promised(model) or _is_leap(model.minimiser, known):
         return replace(model, lowest=known.points[best], least=float(known.means[best]))
     return model
+
+
+def _is_leap(minimiser: Vector, known: Evidence) -> bool:
+    """Tell whether the minimiser lies far away from all the lowest places, though they lie close together.
+
+    They do where a search has closed in. A step there, as bbob-noisy's functions have at 1e-8, is the end of every
+    smooth model, and what such a model promises elsewhere is no reason to leave the lowest place.
+    """
+    lowest = known.points[np.argsort(known.means)[: n_terms(known.dimension)]]
+    apart = np.linalg.norm(lowest - lowest[0], axis=1).max()
+    return bool(np.linalg.norm(minimiser - lowest[0]) > LEAP * apart)
 
 
 def _promised(model: Model) -> float:
