@@ -256,7 +256,7 @@ def _caveats(fit: QuadraticFit, quality: Quality, domain: Domain, lack: LackOfFi
         )
     elif not np.isfinite(quality.regret_bound) and lack is not None and lack.is_contradicted:
         found.append(
-            f"at a setting that was measured many times the mean lies {lack.farthest:.0f} standard errors from the "
+            f"at a setting that was measured several times the mean lies {lack.farthest:.0f} standard errors from the "
             f"fitted paraboloid, so no bound can be given; look at the means of such settings, and search a smaller "
             f"range about the lowest."
         )
