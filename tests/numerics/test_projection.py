@@ -107,6 +107,16 @@ def test_points_a_rounding_error_outside_the_ball_are_not_mirrored() -> None:
         assert np.abs(project_onto_ball(x, A) - x).max() <= 100 * EPS
 
 
+def test_a_point_of_the_sphere_keeps_entries_far_below_its_rounding() -> None:
+    """To complete the norm by the first entry would cost √eps where that entry is zero."""
+    for small in (0.0, 1e-12, 2e-3):
+        for steps in range(-3, 4):
+            x = np.array([small, -np.sqrt(1 - small * small) * (1 + steps * EPS)])
+            for lowest in (0.0, 1.0):
+                projected = project_onto_ball(x, np.diag([lowest, 3.0]))
+                assert np.abs(projected - x * [lowest, 1.0]).max() <= 10 * EPS
+
+
 @given(seeds, dimensions)
 def test_points_inside_stay_where_they_are_but_for_what_the_hessian_does_not_see(seed: int, d: int) -> None:
     rng, A, _ = instance(seed, d)

@@ -115,8 +115,8 @@ def _on_sphere(eigenvalues: Vector, beta: Vector, r: float) -> Vector:
     shifted = eigenvalues + max(0.0, -eigenvalues[0])
     v = _divide(-np.where(shifted > 0, beta, 0.0), shifted)
     if not np.any(beta[shifted <= 0]) and np.linalg.norm(v) <= r:
-        # Hard case; or a point that rounding has moved from just outside the ball to just inside: it keeps its side.
-        v[0] = np.copysign(np.sqrt(max(0.0, r**2 - float(np.sum(v[1:] ** 2)))), v[0])
+        if eigenvalues[0] < 0:  # hard case; else rounding alone has moved v from just outside the ball to just inside
+            v[0] = np.sqrt(max(0.0, r**2 - float(np.sum(v[1:] ** 2))))
         return v
     return _divide(-beta, shifted + _secular_root(shifted, beta, r))
 
