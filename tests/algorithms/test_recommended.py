@@ -62,4 +62,4 @@ def test_a_search_for_an_accuracy_ends_on_the_bound_that_it_then_states(domain: 
     model, _, _ = modelled_bowl(domain, 1.0, np.random.default_rng(3))
     stated = conclude(model.evidence, domain, model=model).certificate
     assert stated is not None and np.isfinite(stated.regret_bound)
-    assert progress_towards(1.0, model, 0.95).bound == stated.regret_bound
+    assert progress_towards(1.0, model.evidence, model, 0.95).bound == stated.regret_bound

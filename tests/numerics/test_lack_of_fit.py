@@ -137,8 +137,8 @@ def test_what_a_discrepancy_adds_is_that_of_a_gaussian_process_with_a_quadratic_
     evidence = evidence_of(points, values)
     contrasts = lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).contrasts
     assert contrasts is not None
-    lengths, decays = ((), (0.5,)) if is_additive else ((0.6,), ())
-    (found,) = contrasts.discrepancies(places, lengths, (0.7,), decays, (5.0,))
+    kinds, decays = ((), (0.5,)) if is_additive else (((0.6, 0.7),), ())
+    (found,) = contrasts.discrepancies(places, kinds, decays, (5.0,))
     l2, w = 0.6**2 * 2, contrasts.weights
     growth = [(1 + np.sum((z - contrasts.centre) ** 2, axis=1) / l2) ** 0.7 for z in (points, places)]
     a, b = (np.ones(len(grown)) if is_additive else grown / np.median(growth[0]) for grown in growth)

@@ -37,7 +37,8 @@ def evidence_of(places: np.ndarray, repeats: int) -> Evidence:
 def bounds(evidence: Evidence) -> tuple[float, float]:
     """Return the bound as it is, and that of a response that is known to be a quadratic."""
     model = modelled(evidence, Shape.BOX, True)
-    return progress_towards(1.0, model, 0.95).bound, progress_towards(1.0, replace(model, lack=None), 0.95).bound
+    both = (progress_towards(1.0, evidence, one, 0.95).bound for one in (model, replace(model, lack=None)))
+    return next(both), next(both)
 
 
 def test_half_of_a_round_are_checks_once_only_the_shape_is_in_doubt(path: Path) -> None:

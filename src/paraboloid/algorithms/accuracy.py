@@ -1,10 +1,11 @@
 """How far a search that is after an accuracy ε has come; the same for a run and for a study."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from paraboloid.core import Evidence
 from paraboloid.design import assess, recommended
-from paraboloid.numerics import Model
+from paraboloid.numerics import LackOfFit, Model, looked_at_closely
 
 __all__ = ["Progress", "progress_towards"]
 
@@ -48,26 +49,27 @@ class Progress:
         return min(self.bound, DOUBTED * eps) if self.is_doubted else self.bound
 
 
-def progress_towards(eps: float, model: Model, confidence: float) -> Progress:
-    """Return how far the model of all evidence is from the accuracy, at this confidence.
+def progress_towards(eps: float, evidence: Evidence, model: Model, confidence: float) -> Progress:
+    """Return how far the model of all the evidence is from the accuracy, at this confidence.
 
     >>> import numpy as np
     >>> from paraboloid.core import Evidence, Measurements, Shape
     >>> from paraboloid.numerics import modelled
     >>> z = np.linspace(-1, 1, 30)[:, None]
     >>> y = z**2 + 0.1 * np.random.default_rng(0).standard_normal((30, 1))
-    >>> model = modelled(Evidence.empty(1).with_measurements(z, Measurements.from_values(y)), Shape.BOX, True)
-    >>> progress_towards(10.0, model, 0.95).reaches(10.0)
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> progress_towards(10.0, evidence, modelled(evidence, Shape.BOX, True), 0.95).reaches(10.0)
     True
     """
-    bound = _bound(model, confidence)
-    is_vouched = math.isfinite(bound) and (model.lack is None or model.lack.n_contrasts >= VOUCHING)
+    lack = looked_at_closely(evidence, model)
+    bound = _bound(model, confidence, lack)
+    is_vouched = math.isfinite(bound) and (lack is None or lack.n_contrasts >= VOUCHING)
     is_above = is_vouched and bound > eps
-    return Progress(bound, is_vouched, is_above and _bound(replace(model, lack=None), confidence) <= eps)
+    return Progress(bound, is_vouched, is_above and _bound(model, confidence, None) <= eps)
 
 
-def _bound(model: Model, confidence: float) -> float:
+def _bound(model: Model, confidence: float, lack: LackOfFit | None) -> float:
     if not model.is_plain:
         return math.inf
     answer = recommended(model.fit, model.evidence, model.shape)
-    return assess(answer, model.evidence, model.shape, confidence, model.lack).regret_bound
+    return assess(answer, model.evidence, model.shape, confidence, lack).regret_bound

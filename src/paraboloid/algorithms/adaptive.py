@@ -163,7 +163,7 @@ def _adaptive(c: Constants) -> Procedure:
         taken = evidence.n_attempts - start
         model = _modelled(evidence, c)
         if c.eps is not None and taken > 2 * evidence.dimension and model is not None:
-            progress = progress_towards(c.eps, model, c.confidence)
+            progress = progress_towards(c.eps, evidence, model, c.confidence)
             if progress.reaches(c.eps) and taken > 2 * evidence.dimension + 1:
                 return _concluded(evidence, model, c, Status.ACCURACY_REACHED)
             is_patient = taken <= PATIENCE * n_terms(evidence.dimension)

@@ -29,6 +29,7 @@ from paraboloid.numerics import (
     features,
     fit_saddle,
     gradient_map,
+    looked_at_closely,
     modelled,
     project_onto_region,
 )
@@ -77,17 +78,17 @@ def conclude(
         raise UsageError("no measurement gave a value, so there is no answer. See why they failed, and try again.")
     model = modelled(evidence, domain.shape, smooth) if model is None else model
     if model.is_plain:
-        return _with_bound(model, domain, confidence, status)
+        return _with_bound(model, evidence, domain, confidence, status)
     return _without_bound(model, evidence, domain, confidence, status)
 
 
-def _with_bound(model: Model, domain: Domain, confidence: float, status: Status) -> Result:
+def _with_bound(model: Model, raw: Evidence, domain: Domain, confidence: float, status: Status) -> Result:
     """Return the answer where the response counts as a paraboloid over the whole range."""
-    evidence = model.evidence
+    evidence, lack = model.evidence, looked_at_closely(raw, model)
     fit = believed(model.fit, evidence, model.shape)
     _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, domain.dimension))
     told = recommended(model.fit, evidence, model.shape)  # how sure the place is, the data alone say
-    quality = assess(told, evidence, domain.shape, confidence, model.lack)
+    quality = assess(told, evidence, domain.shape, confidence, lack)
     saddle = fit_saddle(evidence, domain.shape)
     if saddle is not None:
         fit, quality = saddle, without_bound(saddle, quality)
@@ -104,7 +105,7 @@ def _with_bound(model: Model, domain: Domain, confidence: float, status: Status)
         hess_eig_se=quality.eigenvalue_se,
         sigma=math.sqrt(fit.sigma2),
         regret_unit=fit.sigma2 * limit,
-        caveats=(*_caveats(fit, quality, domain, model.lack), *_outliers(model.limited)),
+        caveats=(*_caveats(fit, quality, domain, lack), *_outliers(model.limited)),
         lack_of_fit=None if model.lack is None else model.lack.log_bayes_factor,
     )
     x = domain.from_unit(fit.minimiser)

@@ -30,7 +30,8 @@ LEAST_SHARE = 0.5  # of a batch stays with the design; just so much where the qu
 PLACES = 60  # at most so many in a batch, repeated where more are due: memory must not grow with the measurements
 USELESS = 0.05  # worth of a place that tells nothing of a quadratic, against the most useful one
 STEP = 0.1  # of the difference that the slope comes from
-LENGTH, DECAY, SIZE = 0.6, 0.5, 5.0  # of the discrepancies that would show: in the middle of those looked for
+# Of the discrepancies that would show: in the middle of those looked for.
+LIKELY, DECAY, SIZE = ((0.6, 0.0), (0.6, TIP)), 0.5, 5.0
 
 
 def pilot_with_checks(points: Matrix, shape: Shape, rng: np.random.Generator) -> Matrix:
@@ -128,7 +129,7 @@ def _telling(fit: QuadraticFit, shape: Shape, lack: LackOfFit, first: int, n: in
     favour = USELESS + of_most ** min(d, 2)  # of one knob only the ends tell much, and show nothing
     steps = STEP * np.eye(d)
     everything = np.vstack([places, z + steps, z - steps])
-    possible = lack.contrasts.discrepancies(everything, (LENGTH,), (0.0, TIP), (DECAY,), (SIZE,))
+    possible = lack.contrasts.discrepancies(everything, LIKELY, (DECAY,), (SIZE,))
     at, up, down = np.split(np.hstack([one.root for one in possible]), [len(places), len(places) + d])
     own, G = np.einsum("mi,mi->m", at, at), (up - down) @ at.T / (2 * STEP)  # variances, covariances with the slope
     K = free_inverse(fit, shape)

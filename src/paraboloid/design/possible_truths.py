@@ -24,7 +24,7 @@ from scipy import linalg
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, gradient_map, vector_to_matrix
 from paraboloid.numerics.lack_of_fit import FEWEST as FEWEST_CONTRASTS
-from paraboloid.numerics.lack_of_fit import SIZES, Contrasts, Discrepancy
+from paraboloid.numerics.lack_of_fit import KINDS, LENGTHS, SIZES, TIP, Contrasts, Discrepancy
 from paraboloid.numerics.positive import solve_each
 
 __all__ = ["Truths", "is_suspected", "quadratic_truths", "with_other_truths"]
@@ -35,6 +35,7 @@ OTHERS = 2000  # draws of the discrepancies, if they were certain
 FEWEST = 20  # draws of one of them
 RARE = 1e-3  # chance below which a discrepancy is left out
 QUADRATIC, ORDINARY, SLIGHT = 0.4, 0.55, 0.05  # assumed beforehand: what the guarantee off quadratics rests on (docs)
+COUNTED = tuple(kind for kind in KINDS if kind != (LENGTHS[0], TIP))  # a dip of its own about the place recommended?
 PARTS = (0.067, 0.12, 0.21, 0.38)  # of the spread: the middles of four equal parts, in logarithms, of 5 to 50 per cent
 SHIFTING = SIZES[1:]  # of slight departures; the least moves the minimum no more than noise does
 STEP = 0.15  # of the differences that gradient and Hessian come from: half the shortest range at one knob
@@ -154,7 +155,7 @@ def is_suspected(fit: QuadraticFit, shape: Shape, lack: LackOfFit) -> bool:
     nowhere = np.zeros((0, fit.minimiser.size))
     found = contrasts.discrepancies(nowhere, sizes=PARTS, least=np.inf, spread=_spread(fit, shape))
     total = float(np.logaddexp.reduce([one.log_bayes_factor for one in found]))
-    return total > math.log(contrasts.n_kinds * len(PARTS))
+    return total > math.log(contrasts.n_kinds() * len(PARTS))
 
 
 def with_other_truths(
@@ -188,9 +189,9 @@ def _found(contrasts: Contrasts, places: Matrix, spread: float) -> tuple[list[Di
     """Return the discrepancies and the logarithms of their chances, all but for the same factor."""
     found, logs = [], []
     for prior, sizes, unit in ((ORDINARY, PARTS, spread), (SLIGHT, SHIFTING, None)):
-        each = np.log(prior / (contrasts.n_kinds * len(sizes)))
+        each = np.log(prior / (contrasts.n_kinds(COUNTED) * len(sizes)))
         least = float(np.log(RARE * QUADRATIC) - each)  # rarer than RARE, whatever the others are
-        for one in contrasts.discrepancies(places, sizes=sizes, least=least, spread=unit):
+        for one in contrasts.discrepancies(places, COUNTED, sizes=sizes, least=least, spread=unit):
             found.append(one)
             logs.append(one.log_bayes_factor + each)
     return found, np.array(logs)

@@ -6,7 +6,7 @@ from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
 from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
 from paraboloid.numerics.low_values import close_in_low
 from paraboloid.numerics.lowest import close_in_on_lowest
-from paraboloid.numerics.model import Model, modelled
+from paraboloid.numerics.model import Model, looked_at_closely, modelled
 from paraboloid.numerics.order import OrderEffect, order_effect
 from paraboloid.numerics.profile import Profile
 from paraboloid.numerics.quadratic_model import (
@@ -54,6 +54,7 @@ __all__ = [
     "gradient_map",
     "lack_of_fit",
     "limit_tails",
+    "looked_at_closely",
     "matrix_to_vector",
     "median_of_means",
     "minimise_on_ball",

@@ -28,7 +28,9 @@ D                   ``effect``              what the discrepancy adds to the fit
 """
 
 import functools
+import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -68,6 +70,7 @@ TIP = -1.5
 and the logistic loss."""
 
 GROWTHS = (0.0, 0.7, TIP)
+KINDS = tuple((length, growth) for length in LENGTHS for growth in GROWTHS)
 
 DECAYS = (0.3, 0.7)  # of curves of single knobs
 # Of a discrepancy of size one: root mean square over the region of what the best quadratic there leaves of it, for each
@@ -135,16 +138,14 @@ class Contrasts:
         pivots = np.abs(np.diag(self.R))
         return bool(pivots.min() > SINGULAR * pivots.max())
 
-    @property
-    def n_kinds(self) -> int:
-        """How many kinds of discrepancies there are, of each size."""
-        return len(LENGTHS) * len(GROWTHS) + (len(DECAYS) if self.shape is Shape.BOX else 0)
+    def n_kinds(self, kinds: tuple[tuple[float, float], ...] = KINDS) -> int:
+        """Return how many discrepancies of each size there are, those of single knobs among them."""
+        return len(kinds) + (len(DECAYS) if self.shape is Shape.BOX else 0)
 
     def discrepancies(
         self,
         places: Matrix,
-        lengths: tuple[float, ...] = LENGTHS,
-        growths: tuple[float, ...] = GROWTHS,
+        kinds: tuple[tuple[float, float], ...] = KINDS,
         decays: tuple[float, ...] = DECAYS,
         sizes: tuple[float, ...] = SIZES,
         least: float = -np.inf,
@@ -152,9 +153,10 @@ class Contrasts:
     ) -> Iterator[Discrepancy]:
         """Yield every discrepancy of the set, with what it may add at places (m, d): at none if it is not as likely.
 
-        ``least`` is the log Bayes factor from which on its effect is worth the time. With a ``spread`` of the response
-        over the region the sizes are not variances in units of the noise's: they are those parts of the spread by which
-        the response departs from the best quadratic, in root mean square.
+        ``kinds`` are pairs of length and growth, those of one length together. ``least`` is the log Bayes factor from
+        which on its effect is worth the time. With a ``spread`` of the response over the region the sizes are not
+        variances in units of the noise's: they are those parts of the spread by which the response departs from the
+        best quadratic, in root mean square.
 
         With w standard normal, δ = U w at the points; the quadratic fitted to it is taken off: D w at the places. The
         contrasts tell w up to the covariance s(1 + s UᵀU)⁻¹.
@@ -170,10 +172,10 @@ class Contrasts:
         >>> len(found), found[0].mean.shape
         (44, (3,))
         """
-        for length in lengths:
+        for length, together in itertools.groupby(kinds, key=operator.itemgetter(0)):
             l2 = length**2 * self.points.shape[1]
             there = _Later(functools.partial(_beside, self, places, l2))
-            for growth in growths:
+            for _, growth in together:
                 seen = _seen(self, l2, growth)
                 effect = _Later(functools.partial(self._effect, places, seen, l2, growth, there))
                 own = sizes if spread is None else self._sizes(sizes, spread, LEFT[growth][LENGTHS.index(length)])
@@ -233,10 +235,10 @@ class Contrasts:
     def log_bayes_factors(self) -> list[float]:
         """Return how likely every discrepancy of the set is against none, on the log scale."""
         d = self.points.shape[1]
-        kinds = [_seen(self, length**2 * d, growth) for length in LENGTHS for growth in GROWTHS]
+        each = [_seen(self, length**2 * d, growth) for length, growth in KINDS]
         if self.shape is Shape.BOX:
-            kinds += [_single_seen(self, decay) for decay in DECAYS]
-        return [one for seen in kinds for one in seen.log_bayes_factors(SIZES)]
+            each += [_single_seen(self, decay) for decay in DECAYS]
+        return [one for seen in each for one in seen.log_bayes_factors(SIZES)]
 
 
 class _Later:
@@ -301,8 +303,8 @@ class LackOfFit:
         return self.farthest > APART
 
 
-def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFit:
-    """Return what the evidence says against a quadratic.
+def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape, at_least: int = 0) -> LackOfFit:
+    """Return what the evidence says against a quadratic; of many places so many ``at_least`` are looked at.
 
     >>> import numpy as np
     >>> from paraboloid.core import Measurements, Shape
@@ -313,7 +315,7 @@ def lack_of_fit(evidence: Evidence, fit: QuadraticFit, shape: Shape) -> LackOfFi
     >>> lack_of_fit(evidence, fit_quadratic(evidence, Shape.BOX), Shape.BOX).is_sure
     True
     """
-    rows = _looked_at(evidence)
+    rows = _looked_at(evidence, max(MOST, at_least))
     counts = evidence.counts[rows].astype(np.float64)
     points = evidence.points[rows]
     phi = features(points)
@@ -386,13 +388,28 @@ def _weighted_factors(phi: Matrix, root: Vector) -> tuple[Matrix, Matrix]:
     return Q, R
 
 
-def _looked_at(evidence: Evidence) -> Rows:
+def n_places(evidence: Evidence) -> int:
+    """Return how many places there are to look at, in the range and its surroundings.
+
+    >>> import numpy as np
+    >>> n_places(Evidence.empty(1))
+    0
+    """
+    return len(_near(evidence))
+
+
+def _near(evidence: Evidence) -> Rows:
     """Return the rows of the range and its surroundings: a line that bends far outside is no concern here."""
-    measured = np.flatnonzero((evidence.counts > 0) & (np.abs(evidence.points).max(axis=1) <= SURROUNDINGS))
-    if len(measured) <= MOST:
+    return np.flatnonzero((evidence.counts > 0) & (np.abs(evidence.points).max(axis=1, initial=0.0) <= SURROUNDINGS))
+
+
+def _looked_at(evidence: Evidence, at_least: int) -> Rows:
+    """Return the rows that are looked at: all, or so many at least of those with most measurements."""
+    measured = _near(evidence)
+    if len(measured) <= at_least:
         return measured
     order = measured[np.argsort(-evidence.counts[measured], kind="stable")]
-    return np.sort(order[: _enough_points(evidence.counts[order], evidence.dimension)])
+    return np.sort(order[: max(at_least, _enough_points(evidence.counts[order], evidence.dimension))])
 
 
 def _enough_points(counts: Counts, d: int) -> int:
@@ -403,7 +420,7 @@ def _enough_points(counts: Counts, d: int) -> int:
     p = n_terms(d)
     half = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2)) + 1
     most = min(MOST_EACH * p, p + MOST_MORE)
-    return max(MOST, min(max(half, FEW_EACH * p), most))
+    return min(max(half, FEW_EACH * p), most)
 
 
 @functools.lru_cache(maxsize=len(LENGTHS))

@@ -14,7 +14,7 @@ import numpy as np
 from paraboloid.core import Evidence, Shape, Vector
 from paraboloid.numerics.closing_in import Closed, close_in
 from paraboloid.numerics.fit import QuadraticFit, fit_quadratic
-from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit
+from paraboloid.numerics.lack_of_fit import LackOfFit, lack_of_fit, n_places
 from paraboloid.numerics.low_values import close_in_low, repeats_differ_hugely
 from paraboloid.numerics.lowest import close_in_on_lowest
 from paraboloid.numerics.narrowing import expected_regret
@@ -26,12 +26,13 @@ from paraboloid.numerics.variance import weigh_by_variance
 from paraboloid.numerics.window import Window
 from paraboloid.numerics.zooming import is_exact, zoom_in
 
-__all__ = ["Model", "modelled"]
+__all__ = ["Model", "looked_at_closely", "modelled"]
 
 CERTAIN = 12  # repeats that agree: among as many, one in five of which is wild, one would show it
 CAUTION = 2.0  # standard deviations, as in the choice among minima of a smooth shape (`numerics.smooth`)
 LEAP = 100.0  # times as far as the p lowest places lie apart: scales of a window (`design.scattered`) differ by 16
 DOUBT = 0.5  # standard deviations by which a place may seem to be worse
+CLOSELY = 2000  # places that a bound looks at: what it counts are places that few of them tell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +128,28 @@ def modelled(evidence: Evidence, shape: Shape, smooth: bool) -> Model:
     if float(known.means[best]) < _promised(model) or _is_leap(model.minimiser, known):
         return replace(model, lowest=known.points[best], least=float(known.means[best]))
     return model
+
+
+def looked_at_closely(evidence: Evidence, model: Model) -> LackOfFit | None:
+    """Return what all places of the evidence say against the quadratic, not only those that the verdict looks at.
+
+    For a bound: of a quadratic of many knobs, a few hundred places leave open what the others deny. The search looks at
+    fewer, to save time.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> z = np.linspace(-1, 1, 9)[:, None]
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values((z - 0.5) ** 2))
+    >>> model = modelled(evidence, Shape.BOX, True)
+    >>> looked_at_closely(evidence, model) is model.lack  # nine places are looked at anyway
+    True
+    """
+    if model.lack is None or model.lack.contrasts is None or not model.is_plain:
+        return model.lack
+    known = model.limited.evidence if model.limited.is_exact else evidence
+    if len(model.lack.contrasts.points) >= min(CLOSELY, n_places(known)):
+        return model.lack
+    return lack_of_fit(known, model.fit, model.shape, CLOSELY)
 
 
 def _is_leap(minimiser: Vector, known: Evidence) -> bool:

@@ -38,4 +38,4 @@ def progress(state: State) -> Progress:
     certificate = concluded(state, model).certificate
     if certificate is None or math.isinf(certificate.regret_bound):
         return Progress()
-    return progress_towards(settings.eps, model, settings.confidence)
+    return progress_towards(settings.eps, evidence, model, settings.confidence)
