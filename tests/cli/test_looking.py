@@ -69,6 +69,7 @@ def test_recommend_prints_the_model_s_optimum_with_its_bound(measured: Path) -> 
         result = study.recommend()
     assert list(printed["x"].values()) == result.x.tolist() and printed["fun"] == result.fun
     assert printed["x_ci"]["time"] == result.x_ci[1].tolist() and printed["regret_bound"] == result.regret_bound
+    assert printed["regret_bound_if_quadratic"] == result.regret_bound_if_quadratic <= result.regret_bound
     words = call("recommend", str(measured)).stdout
     assert "°C" in words and f"{result.x[0]:.6g}" in words and "at 95%" in words
 

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-CERTIFIED = ("fun", "fun_se", "regret", "regret_bound", "confidence", "sigma")
+CERTIFIED = ("fun", "fun_se", "regret", "regret_bound", "regret_bound_if_quadratic", "confidence", "sigma")
 """Fields of an answer that says how good it is; the paper's algorithms give none."""
 
 

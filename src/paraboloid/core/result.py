@@ -68,6 +68,9 @@ class Certificate:
     lack_of_fit, is_quadratic
         Log Bayes factor of a response that is not quadratic over the whole range against one that is, None where it was
         not looked for; and whether the answer is that of a quadratic.
+    regret_bound_if_quadratic
+        What ``regret_bound`` would be if the response were known to be quadratic over the whole range: never above it,
+        and infinite where it is.
     """
 
     regret: float
@@ -83,6 +86,7 @@ class Certificate:
     caveats: tuple[str, ...] = ()
     lack_of_fit: float | None = None
     is_quadratic: bool = True
+    regret_bound_if_quadratic: float = math.inf
 
     def regret_after(self, n_more: float) -> float:
         """Return the forecast of the expected regret after ``n_more`` well-placed measurements."""
