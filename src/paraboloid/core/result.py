@@ -9,7 +9,9 @@ import numpy.typing as npt
 from paraboloid.core.arrays import Matrix, Vector, frozen_array
 from paraboloid.core.checks import check_positive
 
-__all__ = ["Certificate", "Estimate", "Result", "Status"]
+__all__ = ["Certificate", "Estimate", "Result", "Status", "doubt_about_shape"]
+
+MUCH = 2.0  # times as wide as for a quadratic: a bound of which it is said that doubt about the shape makes it so
 
 
 class Status(enum.Enum):
@@ -41,6 +43,22 @@ class Estimate:
         object.__setattr__(self, "x", frozen_array("x", self.x, 1))
         if self.covariance is not None:
             object.__setattr__(self, "covariance", frozen_array("covariance", self.covariance, 2))
+
+
+def doubt_about_shape(bound: float | None, if_quadratic: float | None) -> str:
+    """Return why a bound on the regret is so wide, if doubt about the shape is the reason; an empty text if not.
+
+    >>> doubt_about_shape(0.96, 0.07)[:79]
+    'at most 0.07 if the response is a paraboloid over the whole range; the rest is '
+    >>> doubt_about_shape(0.13, 0.07), doubt_about_shape(math.inf, math.inf), doubt_about_shape(None, None)
+    ('', '', '')
+    """
+    if bound is None or if_quadratic is None or not math.isfinite(bound) or bound <= 0 or bound < MUCH * if_quadratic:
+        return ""
+    return (
+        f"at most {if_quadratic:.3g} if the response is a paraboloid over the whole range; the rest is doubt about its "
+        f"shape, which a search for an accuracy (eps) checks"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +163,8 @@ class Result:
             has_bound = math.isfinite(c.regret_bound)
             at_most = f"below {c.regret_bound:.3g} at {c.confidence:.0%}" if has_bound else "no bound"
             lines.append(f"regret         {expected}, {at_most}")
+            doubt = doubt_about_shape(c.regret_bound, c.regret_bound_if_quadratic)
+            lines += [f"shape          {doubt}"] if doubt else []
             lines += [f"caveat         {caveat}" for caveat in c.caveats[:3]]
         return "\n".join(lines)
 
