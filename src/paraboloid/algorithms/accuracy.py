@@ -1,7 +1,7 @@
 """How far a search that is after an accuracy ε has come; the same for a run and for a study."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paraboloid.design import assess, recommended
 from paraboloid.numerics import Model
@@ -60,14 +60,10 @@ def progress_towards(eps: float, model: Model, confidence: float) -> Progress:
     >>> progress_towards(10.0, model, 0.95).reaches(10.0)
     True
     """
-    bound = _bound(model, confidence)
-    is_vouched = math.isfinite(bound) and (model.lack is None or model.lack.n_contrasts >= VOUCHING)
-    is_above = is_vouched and bound > eps
-    return Progress(bound, is_vouched, is_above and _bound(replace(model, lack=None), confidence) <= eps)
-
-
-def _bound(model: Model, confidence: float) -> float:
     if not model.is_plain:
-        return math.inf
+        return Progress()
     answer = recommended(model.fit, model.evidence, model.shape)
-    return assess(answer, model.evidence, model.shape, confidence, model.lack).regret_bound
+    quality = assess(answer, model.evidence, model.shape, confidence, model.lack)
+    bound, if_quadratic = quality.regret_bound, quality.regret_bound_if_quadratic
+    is_vouched = math.isfinite(bound) and (model.lack is None or model.lack.n_contrasts >= VOUCHING)
+    return Progress(bound, is_vouched, is_vouched and if_quadratic <= eps < bound)
