@@ -152,7 +152,10 @@ def test_doubt_about_the_shape_is_said_where_it_makes_the_bound_wide(sigma: floa
     page = html_report(found.subject)
     for text in (str(found), found._repr_html_(), page):
         assert (sentence in text) == is_said
-    assert ("loss at most (95%), if the response is a paraboloid" in page) == is_said
+    foretold = re.search(r'data-label="loss at most \(95%\)([^"]*)"><span>([^<]*)</span>', page)
+    assert foretold is not None and (foretold[1] == ", if the response is a paraboloid") == is_said
+    now = found.regret_bound_if_quadratic if is_said else found.regret_bound
+    assert float(foretold[2]) == pytest.approx(now, rel=5.001e-3)
     assert len(str(found).splitlines()) <= 10 and found.caveats == []
 
 

@@ -57,8 +57,9 @@ def without_bound(saddle: QuadraticFit, quality: Quality) -> Quality:
     >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
     >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
     >>> fit = fit_quadratic(evidence, Shape.BOX)
-    >>> float(without_bound(fit, assess(fit, evidence, Shape.BOX, 0.95)).regret_bound)
-    inf
+    >>> unknown = without_bound(fit, assess(fit, evidence, Shape.BOX, 0.95))
+    >>> float(unknown.regret_bound), float(unknown.regret_bound_if_quadratic)
+    (inf, inf)
     """
     eigenvalues, Q = np.linalg.eigh(saddle.hessian)
     d = saddle.minimiser.size
