@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from paraboloid import Ball, Box, Knob, MeasurementError, UsageError, maximize, minimize, run
+from paraboloid.algorithms import adaptive
 from paraboloid.core import Domain, Vector
 
 UNIT: list[tuple[float, float]] = [(-1.0, 1.0), (-1.0, 1.0)]
 FIELDS = (
     "x fun success status message nfev nit x_ci x_cov fun_se hess hess_eig sigma regret regret_bound nfail rounds "
-    "stop_reason x_best_observed confidence caveats forecast"
+    "regret_bound_if_quadratic stop_reason x_best_observed confidence caveats forecast"
 ).split()
 
 
@@ -67,6 +69,13 @@ def test_the_result_has_every_field_and_they_agree() -> None:
     assert np.allclose(result.x_best_observed, best)
 
 
+def test_noise_that_hides_no_shape_leaves_one_bound_and_a_quadratic_that_is_taken_for_granted_the_same_one() -> None:
+    clear = minimize(Noisy(sigma=0.01), UNIT, budget=200, rng=0)
+    assert clear.regret_bound_if_quadratic <= clear.regret_bound < 1.5 * clear.regret_bound_if_quadratic
+    granted = minimize(Noisy(), UNIT, budget=60, rng=0, algorithm=partial(adaptive, smooth=False))
+    assert granted.regret_bound_if_quadratic == granted.regret_bound < np.inf
+
+
 def test_maximise_is_the_exact_mirror() -> None:
     one, other = Noisy(), Noisy()
     low = minimize(one, UNIT, budget=40, rng=2)
@@ -74,7 +83,7 @@ def test_maximise_is_the_exact_mirror() -> None:
     assert np.array_equal(one.settings, other.settings)
     assert np.array_equal(low.x, high.x) and low.fun == -high.fun and np.array_equal(low.hess, -high.hess)
     assert np.array_equal(low.x_ci, high.x_ci) and np.array_equal(low.hess_eig, -high.hess_eig)
-    for field in ("regret", "regret_bound", "sigma", "fun_se", "message", "nfev"):
+    for field in ("regret", "regret_bound", "regret_bound_if_quadratic", "sigma", "fun_se", "message", "nfev"):
         assert low[field] == high[field]
     assert np.array_equal(low.x_best_observed, high.x_best_observed)
 

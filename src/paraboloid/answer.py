@@ -136,6 +136,7 @@ def _certified(c: Certificate, sign: float) -> dict[str, object]:
         "sigma": c.sigma,
         "regret": c.regret,
         "regret_bound": c.regret_bound,
+        "regret_bound_if_quadratic": c.regret_bound_if_quadratic,
         "confidence": c.confidence,
         "caveats": list(c.caveats),
         "forecast": c.regret_after,

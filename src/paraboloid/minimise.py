@@ -83,10 +83,12 @@ def minimize(
     -------
     scipy.optimize.OptimizeResult
         ``x`` is the minimum of the fitted model, ``fun`` its value there with ``fun_se``; ``x_ci`` and ``x_cov``;
-        ``regret``, the expected f(x) - min f, and ``regret_bound`` at ``confidence``; ``hess``, ``hess_eig``,
-        ``sigma``, ``nfev``, ``nfail``, ``rounds``, ``stop_reason``, ``caveats``, ``forecast`` (a function of the number
-        of further measurements). ``x_best_observed`` is where the best mean was *seen*: luck plays a part in it, do not
-        use it as the answer. ``print(result)`` says the main things, and ``result.report("out.html")`` writes a report.
+        ``regret``, the expected f(x) - min f, and ``regret_bound`` at ``confidence``; ``regret_bound_if_quadratic``,
+        what that bound would be if the response were known to be a quadratic over the whole range, infinite where
+        ``regret_bound`` is; ``hess``, ``hess_eig``, ``sigma``, ``nfev``, ``nfail``, ``rounds``, ``stop_reason``,
+        ``caveats``, ``forecast`` (a function of the number of further measurements). ``x_best_observed`` is where the
+        best mean was *seen*: luck plays a part in it, do not use it as the answer. ``print(result)`` says the main
+        things, and ``result.report("out.html")`` writes a report.
 
     Examples
     --------

@@ -69,8 +69,29 @@ def test_recommend_prints_the_model_s_optimum_with_its_bound(measured: Path) -> 
         result = study.recommend()
     assert list(printed["x"].values()) == result.x.tolist() and printed["fun"] == result.fun
     assert printed["x_ci"]["time"] == result.x_ci[1].tolist() and printed["regret_bound"] == result.regret_bound
+    assert printed["regret_bound_if_quadratic"] == result.regret_bound_if_quadratic <= result.regret_bound
     words = call("recommend", str(measured)).stdout
     assert "°C" in words and f"{result.x[0]:.6g}" in words and "at 95%" in words
+
+
+@pytest.mark.parametrize(("sigma", "is_said"), [(1.0, True), (0.01, False)])
+def test_doubt_about_the_shape_is_said_where_it_makes_the_bound_wide(
+    sigma: float, is_said: bool, tmp_path: Path
+) -> None:
+    noise = np.random.default_rng(2)
+    with Study.open(tmp_path / "study.db", [(-1, 1)] * 2, budget=150, rng=0) as study:
+        while trials := study.ask(50):
+            for trial in trials:
+                z = np.array(list(trial.x.values()))
+                study.tell(trial.id, 3 * np.sum((z - 0.2) ** 2) + sigma * noise.standard_normal())
+    printed = json.loads(call("recommend", str(tmp_path), "--json").stdout)
+    status = json.loads(call("status", str(tmp_path), "--json").stdout)["estimate"]
+    narrow, wide = printed["regret_bound_if_quadratic"], printed["regret_bound"]
+    assert (wide >= 2 * narrow) == is_said and status["regret_bound_if_quadratic"] == narrow
+    sentence = f"at most {narrow:.3g} if the response is a paraboloid over the whole range"
+    assert (printed["doubt_about_shape"] or "").startswith(sentence) == is_said
+    for command in ("recommend", "status"):
+        assert (sentence in call(command, str(tmp_path)).stdout) == is_said
 
 
 def test_recommend_without_a_value_and_a_study_that_is_not_there_are_refused(tmp_path: Path) -> None:

@@ -1,12 +1,24 @@
 """Experiments and measurements: their checks, their summaries, repeats split or joined."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from paraboloid.core import Estimate, Experiment, MeasurementError, Measurements, Result, Status, UsageError, Vector
+from paraboloid.core import (
+    Certificate,
+    Estimate,
+    Experiment,
+    MeasurementError,
+    Measurements,
+    Result,
+    Status,
+    UsageError,
+    Vector,
+)
 
 POINTS = [[1.0, 0.0], [0.0, 1.0]]
 values = hnp.arrays(np.float64, st.integers(2, 60), elements=st.floats(-100, 100))
@@ -130,6 +142,28 @@ def test_a_result_prints_in_ten_lines_also_in_many_dimensions() -> None:
     assert "12,345 at 4 points in 2 experiments" in text
     assert "(50 in all)" in text
     assert Status.BUDGET_SPENT.value in text
+
+
+def test_a_result_says_that_doubt_about_the_shape_makes_its_bound_wide_and_stays_within_ten_lines() -> None:
+    unknown = np.full((2, 2), np.nan)
+    for if_quadratic, is_said in ((0.48, True), (0.5, True), (0.51, False), (math.inf, False)):
+        certificate = Certificate(
+            regret=0.1,
+            regret_bound=1.0,
+            confidence=0.95,
+            x_ci=unknown,
+            fun=1.0,
+            fun_se=0.1,
+            hess_eig=unknown[0],
+            hess_eig_se=unknown[0],
+            sigma=1.0,
+            regret_unit=1.0,
+            caveats=("one", "two", "three", "four"),
+            regret_bound_if_quadratic=if_quadratic,
+        )
+        result = Result(Estimate(np.zeros(2)), Status.BUDGET_SPENT, certificate=certificate, n_failures=1)
+        assert len(str(result).splitlines()) <= 10
+        assert (f"shape          at most {if_quadratic:.3g} if the response" in str(result)) == is_said
 
 
 def test_every_status_is_a_full_sentence() -> None:

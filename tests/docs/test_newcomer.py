@@ -34,7 +34,7 @@ PAGE = (CLONE / "docs" / "quickstart.md").read_text(encoding="utf-8")
 INSTALLING = 300.0  # seconds: the registry may be slow; from pip's cache it takes some twenty
 
 RESULTS = re.compile(
-    r"(temperature|minutes|time|value|value there|loss|regret|measurements) {2,}\S"  # a result, in words
+    r"(temperature|minutes|time|value|value there|loss|regret|shape|measurements) {2,}\S"  # a result, in words
     r"|│ (temperature|minutes|time) |[┏┡└]|┃ knob "  # in a table, which is as wide as its numbers
     r"|Found .*study\.db: "
 )

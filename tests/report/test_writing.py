@@ -18,7 +18,7 @@ import paraboloid
 from paraboloid import Study, UsageError
 from paraboloid.algorithms import conclude
 from paraboloid.answer import Recommendation
-from paraboloid.report import check_writable, write_report
+from paraboloid.report import check_writable, html_report, write_report
 from tests.report.reading import check
 
 PAGE = '<!doctype html>\n<meta name="generator" content="paraboloid report">\nold'
@@ -139,6 +139,24 @@ def test_the_short_versions_say_the_main_things() -> None:
     assert "heat &amp; &lt;b&gt;" in piece and "<b> " not in piece
     for word in ("expected", "at most", "95%", "30", "The budget is spent"):
         assert word in text and word in piece and word in printed
+
+
+@pytest.mark.parametrize(("sigma", "is_said"), [(1.0, True), (0.01, False)])
+def test_doubt_about_the_shape_is_said_where_it_makes_the_bound_wide(sigma: float, is_said: bool) -> None:
+    noise = np.random.default_rng(1)
+    found = paraboloid.minimize(
+        lambda x: 3 * float(np.sum((x - 0.2) ** 2)) + sigma * noise.standard_normal(), [(-1, 1)] * 2, budget=150, rng=0
+    )
+    assert (found.regret_bound >= 2 * found.regret_bound_if_quadratic) == is_said and np.isfinite(found.regret_bound)
+    sentence = f"at most {found.regret_bound_if_quadratic:.3g} if the response is a paraboloid over the whole range"
+    page = html_report(found.subject)
+    for text in (str(found), found._repr_html_(), page):
+        assert (sentence in text) == is_said
+    foretold = re.search(r'data-label="loss at most \(95%\)([^"]*)"><span>([^<]*)</span>', page)
+    assert foretold is not None and (foretold[1] == ", if the response is a paraboloid") == is_said
+    now = found.regret_bound_if_quadratic if is_said else found.regret_bound
+    assert float(foretold[2]) == pytest.approx(now, rel=5.001e-3)
+    assert len(str(found).splitlines()) <= 10 and found.caveats == []
 
 
 def test_a_knob_is_printed_with_the_digits_that_are_known_of_it() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from paraboloid.core import Evidence
 from paraboloid.design import assess, recommended
-from paraboloid.numerics import LackOfFit, Model, looked_at_closely
+from paraboloid.numerics import Model, looked_at_closely
 
 __all__ = ["Progress", "progress_towards"]
 
@@ -61,15 +61,10 @@ def progress_towards(eps: float, evidence: Evidence, model: Model, confidence: f
     >>> progress_towards(10.0, evidence, modelled(evidence, Shape.BOX, True), 0.95).reaches(10.0)
     True
     """
-    lack = looked_at_closely(evidence, model)
-    bound = _bound(model, confidence, lack)
-    is_vouched = math.isfinite(bound) and (lack is None or lack.n_contrasts >= VOUCHING)
-    is_above = is_vouched and bound > eps
-    return Progress(bound, is_vouched, is_above and _bound(model, confidence, None) <= eps)
-
-
-def _bound(model: Model, confidence: float, lack: LackOfFit | None) -> float:
     if not model.is_plain:
-        return math.inf
-    answer = recommended(model.fit, model.evidence, model.shape)
-    return assess(answer, model.evidence, model.shape, confidence, lack).regret_bound
+        return Progress()
+    answer, lack = recommended(model.fit, model.evidence, model.shape), looked_at_closely(evidence, model)
+    quality = assess(answer, model.evidence, model.shape, confidence, lack)
+    bound, if_quadratic = quality.regret_bound, quality.regret_bound_if_quadratic
+    is_vouched = math.isfinite(bound) and (lack is None or lack.n_contrasts >= VOUCHING)
+    return Progress(bound, is_vouched, is_vouched and if_quadratic <= eps < bound)

@@ -107,6 +107,7 @@ def _with_bound(model: Model, raw: Evidence, domain: Domain, confidence: float, 
         regret_unit=fit.sigma2 * limit,
         caveats=(*_caveats(fit, quality, domain, lack), *_outliers(model.limited)),
         lack_of_fit=None if model.lack is None else model.lack.log_bayes_factor,
+        regret_bound_if_quadratic=quality.regret_bound_if_quadratic,
     )
     x = domain.from_unit(fit.minimiser)
     covariance = jacobian @ quality.z_covariance @ jacobian.T

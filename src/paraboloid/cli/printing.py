@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.optimize import OptimizeResult
 
-from paraboloid.core import Box, Domain
+from paraboloid.core import Box, Domain, doubt_about_shape
 
 __all__ = [
     "as_plain",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-CERTIFIED = ("fun", "fun_se", "regret", "regret_bound", "confidence", "sigma")
+CERTIFIED = ("fun", "fun_se", "regret", "regret_bound", "regret_bound_if_quadratic", "confidence", "sigma")
 """Fields of an answer that says how good it is; the paper's algorithms give none."""
 
 
@@ -104,6 +104,7 @@ def recommendation(result: OptimizeResult, domain: Domain) -> dict[str, Any]:
         "x": dict(zip(names, as_plain(result.x), strict=True)),
         "x_ci": dict(zip(names, as_plain(_intervals(result)), strict=True)),
         **{key: as_plain(result.get(key)) for key in CERTIFIED},
+        "doubt_about_shape": _doubt(result) or None,
         **{key: as_plain(result[key]) for key in ("nfev", "nfail", "rounds", "stop_reason", "success", "message")},
         "caveats": as_plain(result.get("caveats", [])),
         "x_best_observed": None if seen is None else dict(zip(names, as_plain(seen), strict=True)),
@@ -113,6 +114,10 @@ def recommendation(result: OptimizeResult, domain: Domain) -> dict[str, Any]:
 def _intervals(result: OptimizeResult) -> Any:
     """Return an interval for each knob, not bounded where the algorithm gives none."""
     return result.get("x_ci", np.full((len(result.x), 2), np.nan))
+
+
+def _doubt(result: OptimizeResult) -> str:
+    return doubt_about_shape(result.get("regret_bound"), result.get("regret_bound_if_quadratic"))
 
 
 def units(domain: Domain) -> tuple[str, ...]:
@@ -132,5 +137,7 @@ def print_recommendation(result: OptimizeResult, domain: Domain) -> None:
         click.echo(f"value there   {number(result.fun, 6)} ± {number(result.fun_se, 3)}")
         bound = at_most(result.regret_bound, result.confidence)
         click.echo(f"regret        {number(result.regret)} expected, {bound}")
+        if doubt := _doubt(result):
+            click.echo(f"shape         {doubt}")
     click.echo(f"measurements  {result.nfev}, of which {result.nfail} failed, in {result.rounds} rounds")
     click.echo(result.message)

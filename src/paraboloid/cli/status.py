@@ -18,7 +18,7 @@ from paraboloid.cli.printing import (
     recommendation,
 )
 from paraboloid.cli.studies import read_study
-from paraboloid.core import UsageError
+from paraboloid.core import UsageError, doubt_about_shape
 from paraboloid.study import StudyStatus
 
 __all__ = ["recommend_command", "status_command"]
@@ -78,6 +78,8 @@ def _print_status(status: StudyStatus) -> None:
         bound = at_most(best["regret_bound"], best["confidence"])
         wanted = "" if status.eps is None else f"; wanted {status.eps:g}"
         table.add_row("regret", f"{number(best['regret'])} expected, {bound}{wanted}")
+        if doubt := doubt_about_shape(best["regret_bound"], best["regret_bound_if_quadratic"]):
+            table.add_row("shape", doubt)
     for trial in status.running[:20]:
         state = "lost, comes back" if trial.is_lost else "running"
         where = f"process {trial.pid} on {trial.host}"

@@ -15,7 +15,7 @@ from paraboloid.core.errors import MeasurementError, ParaboloidError, ReplayMism
 from paraboloid.core.evidence import Evidence, Sample
 from paraboloid.core.experiment import Experiment, Measurements
 from paraboloid.core.procedure import Log, Procedure, Steps, check_answer, measure
-from paraboloid.core.result import Certificate, Estimate, Result, Status
+from paraboloid.core.result import Certificate, Estimate, Result, Status, doubt_about_shape
 
 __all__ = [
     "Ball",
@@ -49,6 +49,7 @@ __all__ = [
     "check_point_in_ball",
     "check_positive",
     "check_symmetric",
+    "doubt_about_shape",
     "eigenvalues_above_rounding",
     "frozen_array",
     "measure",

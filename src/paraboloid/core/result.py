@@ -9,7 +9,9 @@ import numpy.typing as npt
 from paraboloid.core.arrays import Matrix, Vector, frozen_array
 from paraboloid.core.checks import check_positive
 
-__all__ = ["Certificate", "Estimate", "Result", "Status"]
+__all__ = ["Certificate", "Estimate", "Result", "Status", "doubt_about_shape"]
+
+MUCH = 2.0  # times as wide as for a quadratic: a bound of which it is said that doubt about the shape makes it so
 
 
 class Status(enum.Enum):
@@ -43,6 +45,22 @@ class Estimate:
             object.__setattr__(self, "covariance", frozen_array("covariance", self.covariance, 2))
 
 
+def doubt_about_shape(bound: float | None, if_quadratic: float | None) -> str:
+    """Return why a bound on the regret is so wide, if doubt about the shape is the reason; an empty text if not.
+
+    >>> doubt_about_shape(0.96, 0.07)[:79]
+    'at most 0.07 if the response is a paraboloid over the whole range; the rest is '
+    >>> doubt_about_shape(0.13, 0.07), doubt_about_shape(math.inf, math.inf), doubt_about_shape(None, None)
+    ('', '', '')
+    """
+    if bound is None or if_quadratic is None or not math.isfinite(bound) or bound <= 0 or bound < MUCH * if_quadratic:
+        return ""
+    return (
+        f"at most {if_quadratic:.3g} if the response is a paraboloid over the whole range; the rest is doubt about its "
+        f"shape, which a search for an accuracy (eps) checks"
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Certificate:
     """How good an answer is, as far as the measurements say; all in the units of the knobs and of the value.
@@ -68,6 +86,9 @@ class Certificate:
     lack_of_fit, is_quadratic
         Log Bayes factor of a response that is not quadratic over the whole range against one that is, None where it was
         not looked for; and whether the answer is that of a quadratic.
+    regret_bound_if_quadratic
+        What ``regret_bound`` would be if the response were known to be quadratic over the whole range: never above it,
+        and infinite where it is.
     """
 
     regret: float
@@ -83,6 +104,7 @@ class Certificate:
     caveats: tuple[str, ...] = ()
     lack_of_fit: float | None = None
     is_quadratic: bool = True
+    regret_bound_if_quadratic: float = math.inf
 
     def regret_after(self, n_more: float) -> float:
         """Return the forecast of the expected regret after ``n_more`` well-placed measurements."""
@@ -141,6 +163,8 @@ class Result:
             has_bound = math.isfinite(c.regret_bound)
             at_most = f"below {c.regret_bound:.3g} at {c.confidence:.0%}" if has_bound else "no bound"
             lines.append(f"regret         {expected}, {at_most}")
+            doubt = doubt_about_shape(c.regret_bound, c.regret_bound_if_quadratic)
+            lines += [f"shape          {doubt}"] if doubt else []
             lines += [f"caveat         {caveat}" for caveat in c.caveats[:3]]
         return "\n".join(lines)
 

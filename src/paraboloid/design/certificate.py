@@ -32,6 +32,7 @@ class Quality:
 
     regret: float
     regret_bound: float
+    regret_bound_if_quadratic: float
     z_interval: Matrix
     z_covariance: Matrix
     value_se: float
@@ -56,13 +57,15 @@ def without_bound(saddle: QuadraticFit, quality: Quality) -> Quality:
     >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((9, 1))
     >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
     >>> fit = fit_quadratic(evidence, Shape.BOX)
-    >>> float(without_bound(fit, assess(fit, evidence, Shape.BOX, 0.95)).regret_bound)
-    inf
+    >>> unknown = without_bound(fit, assess(fit, evidence, Shape.BOX, 0.95))
+    >>> float(unknown.regret_bound), float(unknown.regret_bound_if_quadratic)
+    (inf, inf)
     """
     eigenvalues, Q = np.linalg.eigh(saddle.hessian)
     d = saddle.minimiser.size
     edges = np.column_stack([np.full(d, -1.0), np.full(d, 1.0)])
-    return replace(quality, regret=np.inf, regret_bound=np.inf, z_interval=edges, eigenvalues=eigenvalues, directions=Q)
+    unknown = replace(quality, regret=np.inf, regret_bound=np.inf, regret_bound_if_quadratic=np.inf)
+    return replace(unknown, z_interval=edges, eigenvalues=eigenvalues, directions=Q)
 
 
 def robust_covariance(fit: QuadraticFit, evidence: Evidence) -> Matrix:
@@ -103,7 +106,8 @@ def assess(
     """Return the quality of the fitted minimiser at this confidence.
 
     With ``lack`` the bound and the intervals also count what a response that is not quadratic may add, as likely as it
-    still is; without, the response is a quadratic.
+    still is; without, the response is a quadratic. ``regret_bound_if_quadratic`` counts quadratics alone, and is given
+    where ``regret_bound`` is: where the values speak against a quadratic, a bound that assumes one would mislead.
 
     >>> import numpy as np
     >>> from paraboloid.core import Evidence, Measurements
@@ -124,9 +128,9 @@ def assess(
     alone = fit_least_squares(evidence, z)
     judged = fit if alone is None else alone
     spread = covariance if alone is None else robust_covariance(alone, evidence)
-    truths = quadratic_truths(judged, spread, shape)
+    truths = quadratics = quadratic_truths(judged, spread, shape)
     if alone is not None and lack is not None and lack.contrasts is not None and lack.contrasts.is_full:
-        truths = with_other_truths(truths, alone, spread, shape, lack.contrasts)
+        truths = with_other_truths(quadratics, alone, spread, shape, lack.contrasts)
     interval = truths.interval(confidence)
     interval = np.column_stack([np.minimum(interval[:, 0], z), np.maximum(interval[:, 1], z)])
     _, Q = np.linalg.eigh(fit.hessian)
@@ -136,10 +140,12 @@ def assess(
     # The minimiser is a ratio: where its denominator is not well away from zero, chance decides its law.
     has_bound = alone is not None and not np.any(eigenvalues < FLAT * eigenvalue_se)
     has_bound = has_bound and (lack is None or not (lack.is_open or lack.is_contradicted))
+    bounds = [found.bound(confidence) if has_bound else np.inf for found in (truths, quadratics)]
     phi = features(z[None, :])[0]
     return Quality(
         regret=float(np.sum(K * gradient_covariance)) / 2,
-        regret_bound=truths.bound(confidence) if has_bound else np.inf,
+        regret_bound=bounds[0],
+        regret_bound_if_quadratic=min(bounds),  # other truths may lose less: where quadratics barely have a minimum
         z_interval=interval,
         z_covariance=K @ gradient_covariance @ K,
         value_se=float(np.sqrt(max(phi @ covariance @ phi, 0.0))),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paraboloid.core import Certificate, check_positive
+from paraboloid.core import Certificate, check_positive, doubt_about_shape
 from paraboloid.design.closed_form import closed_form_design
 from paraboloid.numerics import n_terms
 from paraboloid.report import tables
@@ -115,15 +115,18 @@ def _forecast(subject: Subject, c: Certificate | None) -> Figure | None:
 
 
 def _forecast_table(c: Certificate, n: int) -> tables.Table | None:
-    """Return the forecast in numbers; the bound falls as the expected loss does."""
+    """Return the forecast in numbers; the bound falls as the expected loss does, but for doubt about the shape."""
     if not np.isfinite(c.regret_bound) or not c.regret > 0:
         return None
+    is_doubted = doubt_about_shape(c.regret_bound, c.regret_bound_if_quadratic) != ""
+    bound = c.regret_bound_if_quadratic if is_doubted else c.regret_bound
+    head = f"loss at most ({c.confidence:.0%}){', if the response is a paraboloid' if is_doubted else ''}"
     rows = []
     for more in (0, *sorted({max(1, round(n * share)) for share in (0.5, 1, 2, 4)})):
         after = c.regret_after(more)
-        at_most = number(c.regret_bound * after / c.regret, digits=3)
+        at_most = number(bound * after / c.regret, digits=3)
         rows.append((f"{more:,}" if more else "none (now)", number(after, digits=3), at_most))
-    return tables.Table(("further measurements", "expected loss", f"loss at most ({c.confidence:.0%})"), rows)
+    return tables.Table(("further measurements", "expected loss", head), rows)
 
 
 def _shape(

@@ -6,6 +6,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from paraboloid.core import doubt_about_shape
 from paraboloid.report.subject import Subject
 from paraboloid.report.tables import setting_table
 from paraboloid.report.wording import clean, counted, number
@@ -89,6 +90,8 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
         at_most = "no bound" if bound == "none" else f"at most {bound} at {c.confidence:.0%}"
         expected = number(c.regret, digits=3)
         found.append(("loss", f"{'not known' if expected == 'none' else f'{expected} expected'}, {at_most}"))
+        doubt = doubt_about_shape(c.regret_bound, c.regret_bound_if_quadratic)
+        found += [("shape", doubt)] if doubt else []
     failed = f", {n_failed:,} failed" if n_failed else ""
     found.append(("measurements", f"{evidence.n_measurements:,}{failed}, in {counted(subject.n_rounds, 'round')}"))
     found.append(("status", subject.sentence))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paraboloid.core import Certificate, Domain
+from paraboloid.core import Certificate, Domain, doubt_about_shape
 from paraboloid.report.diagnosis import Failures, Residuals
 from paraboloid.report.subject import Rows, Subject
 from paraboloid.report.surface import Direction, Surface, is_log, tolerances_of
@@ -136,7 +136,8 @@ def quality_table(subject: Subject, c: Certificate, *, is_trusted: bool) -> Tabl
         ("one measurement scatters by (σ)", number(c.sigma, digits=3)),
         ("measurements", f"{evidence.n_measurements:,} at {counted(settings, 'setting')}{rounds}{failed}"),
     ]
-    return Table(("what", "how much"), rows)
+    doubt = doubt_about_shape(c.regret_bound, c.regret_bound_if_quadratic) if is_trusted else ""
+    return Table(("what", "how much"), rows, f"The loss is {doubt}." if doubt else "")
 
 
 def tolerance_table(surface: Surface, domain: Domain, worsening: float) -> Table:

@@ -26,7 +26,8 @@ def concluded(state: State, model: Model | None = None) -> Result:
     if result.certificate is None or not order_effect(*state.in_order()).is_sure:
         return result
     caveats = (*result.certificate.caveats, DRIFTS)
-    return replace(result, certificate=replace(result.certificate, regret_bound=np.inf, caveats=caveats))
+    unbounded = replace(result.certificate, regret_bound=np.inf, regret_bound_if_quadratic=np.inf, caveats=caveats)
+    return replace(result, certificate=unbounded)
 
 
 def progress(state: State) -> Progress:

@@ -69,7 +69,7 @@ def _estimate(result: Result, state: State) -> dict[str, Any]:
     c = result.certificate
     x = dict(zip(state.known.domain.names, result.x.tolist(), strict=True))
     if c is None:  # an algorithm that gives an answer, and does not say how good it is
-        unknown = dict.fromkeys(("fun", "fun_se", "regret", "regret_bound"))
+        unknown = dict.fromkeys(("fun", "fun_se", "regret", "regret_bound", "regret_bound_if_quadratic"))
         return {"x": x, **unknown, "confidence": state.known.confidence, "sigma": None}
     return {
         "x": x,
@@ -77,6 +77,7 @@ def _estimate(result: Result, state: State) -> dict[str, Any]:
         "fun_se": c.fun_se,
         "regret": c.regret,
         "regret_bound": c.regret_bound,
+        "regret_bound_if_quadratic": c.regret_bound_if_quadratic,
         "confidence": c.confidence,
         "sigma": c.sigma,
     }

@@ -62,7 +62,8 @@ class StudyStatus:
     running
         Trials that are handed out.
     estimate
-        x, fun, fun_se, regret, regret_bound and confidence, or None before there is one.
+        x, fun, fun_se, regret, regret_bound (also if the response is known to be quadratic), confidence and sigma, or
+        None before there is one.
     eps
         The wanted accuracy.
     warnings
