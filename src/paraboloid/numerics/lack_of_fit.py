@@ -73,8 +73,8 @@ GROWTHS = (0.0, 0.7, TIP)
 KINDS = tuple((length, growth) for length in LENGTHS for growth in GROWTHS)
 
 DECAYS = (0.3, 0.7)  # of curves of single knobs
-# Of a discrepancy of size one: root mean square over the region of what the best quadratic there leaves of it, for each
-# of the LENGTHS; and of curves of single knobs. Hardly any of a long range is left: in the region it is a quadratic.
+# Of a discrepancy of size one: root mean square over a box of what the best quadratic there leaves of it, for each of
+# the LENGTHS; and of curves of single knobs. Hardly any of a long range is left: in the region it is a quadratic.
 LEFT = {0.0: (0.55, 0.21, 0.04), 0.7: (0.55, 0.21, 0.04), TIP: (0.2, 0.18, 0.07)}
 LEFT_OF_CURVES = 0.85
 FEWEST = 3  # contrasts: with fewer nothing can speak against a quadratic, and no bound rests on one
@@ -178,7 +178,7 @@ class Contrasts:
             for _, growth in together:
                 seen = _seen(self, l2, growth)
                 effect = _Later(functools.partial(self._effect, places, seen, l2, growth, there))
-                own = sizes if spread is None else self._sizes(sizes, spread, LEFT[growth][LENGTHS.index(length)])
+                own = sizes if spread is None else self._sizes(sizes, spread, self._left(length, growth))
                 yield from self._of_each_size(seen, effect, own, least)
         if self.shape is Shape.BOX:
             own = sizes if spread is None else self._sizes(sizes, spread, LEFT_OF_CURVES)
@@ -188,6 +188,17 @@ class Contrasts:
         """Return the variances, in units of the noise's, of discrepancies that depart by these parts of the spread."""
         unit = median(self.weights) * (spread / left) * (spread / left)  # a power may differ in its last bit
         return tuple(part * part * unit for part in parts)
+
+    def _left(self, length: float, growth: float) -> float:
+        """Return what the best quadratic over the region leaves of a discrepancy of size one, in root mean square.
+
+        Places of a ball lie nearer together than those of a box, by a factor that is known of their squared distances.
+        Lengths that grow with √d as well leave ever less: far beyond the region a cubic term, which falls as they grow.
+        """
+        d = self.points.shape[1]
+        known, left = np.log(LENGTHS), np.log(LEFT[growth])
+        there = math.log(length) if self.shape is Shape.BOX else math.log(length * math.sqrt((d + 2) / 3))
+        return math.exp(np.interp(there, known, left) - 3 * max(0.0, there - known[-1]))
 
     def _effect(
         self, places: Matrix, seen: Seen, l2: float, growth: float, there: Callable[[], tuple[Matrix, Matrix]]
