@@ -218,7 +218,7 @@ def test_a_value_far_below_is_repeated_and_then_it_is_wild_or_the_shape(
 def test_what_a_quadratic_leaves_of_a_discrepancy_is_known_to_a_part_of_the_steps_between_sizes(
     shape: Shape, d: int
 ) -> None:
-    """By simulation, within a factor of 1.5; the sizes of the bound lie 1.8 apart. Of TIP with many knobs within 2.5."""
+    """By simulation, within 1.5 times; the sizes of the bound lie 1.8 times apart. TIP with many knobs: within 2.5."""
     rng = np.random.default_rng(d)
     n = 4 * n_terms(d) + 300
     points = rng.uniform(-1, 1, (n, d)) if shape is Shape.BOX else inside_ball(rng, n, d)
