@@ -88,7 +88,7 @@ def test_doubt_about_the_shape_is_said_where_it_makes_the_bound_wide(
     status = json.loads(call("status", str(tmp_path), "--json").stdout)["estimate"]
     narrow, wide = printed["regret_bound_if_quadratic"], printed["regret_bound"]
     assert (wide >= 2 * narrow) == is_said and status["regret_bound_if_quadratic"] == narrow
-    sentence = f"at most {narrow:.3g} if the response is a paraboloid over the whole range"
+    sentence = f"at most {narrow:.3g} if the response is a paraboloid;"
     assert (printed["doubt_about_shape"] or "").startswith(sentence) == is_said
     for command in ("recommend", "status"):
         assert (sentence in call(command, str(tmp_path)).stdout) == is_said

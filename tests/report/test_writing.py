@@ -148,7 +148,7 @@ def test_doubt_about_the_shape_is_said_where_it_makes_the_bound_wide(sigma: floa
         lambda x: 3 * float(np.sum((x - 0.2) ** 2)) + sigma * noise.standard_normal(), [(-1, 1)] * 2, budget=150, rng=0
     )
     assert (found.regret_bound >= 2 * found.regret_bound_if_quadratic) == is_said and np.isfinite(found.regret_bound)
-    sentence = f"at most {found.regret_bound_if_quadratic:.3g} if the response is a paraboloid over the whole range"
+    sentence = f"at most {found.regret_bound_if_quadratic:.3g} if the response is a paraboloid;"
     page = html_report(found.subject)
     for text in (str(found), found._repr_html_(), page):
         assert (sentence in text) == is_said

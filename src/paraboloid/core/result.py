@@ -49,15 +49,15 @@ def doubt_about_shape(bound: float | None, if_quadratic: float | None) -> str:
     """Return why a bound on the regret is so wide, if doubt about the shape is the reason; an empty text if not.
 
     >>> doubt_about_shape(0.96, 0.07)[:79]
-    'at most 0.07 if the response is a paraboloid over the whole range; the rest is '
+    'at most 0.07 if the response is a paraboloid; the rest is doubt about its shape'
     >>> doubt_about_shape(0.13, 0.07), doubt_about_shape(math.inf, math.inf), doubt_about_shape(None, None)
     ('', '', '')
     """
     if bound is None or if_quadratic is None or not math.isfinite(bound) or bound <= 0 or bound < MUCH * if_quadratic:
         return ""
     return (
-        f"at most {if_quadratic:.3g} if the response is a paraboloid over the whole range; the rest is doubt about its "
-        f"shape, which a search for an accuracy (eps) checks"
+        f"at most {if_quadratic:.3g} if the response is a paraboloid; the rest is doubt about its shape, "
+        f"which a search with eps checks"
     )
 
 
