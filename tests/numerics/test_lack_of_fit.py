@@ -9,7 +9,8 @@ from paraboloid.core import Evidence, Matrix, Measurements, Shape, Vector
 from paraboloid.design import check_points
 from paraboloid.design.possible_truths import COUNTED
 from paraboloid.numerics import features, fit_quadratic, lack_of_fit, n_terms, random_points
-from paraboloid.numerics.lack_of_fit import SURE, TIP, Contrasts
+from paraboloid.numerics.contrasts import TIP, Contrasts
+from paraboloid.numerics.lack_of_fit import SURE
 from paraboloid.numerics.single_knobs import knob_variances, range_curves
 from paraboloid.numerics.smooth import squared_distances
 

@@ -15,7 +15,7 @@ from paraboloid.core import Counts, Matrix, Shape, Vector
 from paraboloid.design.batch import merge
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, n_terms, project_onto_region, random_points
-from paraboloid.numerics.lack_of_fit import TIP
+from paraboloid.numerics.contrasts import TIP
 
 __all__ = ["check_points", "pilot_with_checks"]
 

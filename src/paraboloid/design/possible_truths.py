@@ -1,7 +1,7 @@
 """Truths that the data allow, drawn at random: what the recommended point would lose in each, and where its minimum is.
 
 Some are quadratics: θ around its estimate. The others are quadratics with a smooth discrepancy, drawn from the settings
-of `numerics.lack_of_fit`, each as often as it is likely given the contrasts and what is assumed before any data. Then
+of `numerics.contrasts`, each as often as it is likely given the contrasts and what is assumed before any data. Then
 four responses in ten are quadratics (`QUADRATIC`); nearly all others depart from the best one over the region by 5 to
 50 per cent of its spread, as curves that saturate, have a wall or a skew do (`PARTS`); and for eight quadratics there
 is one departure as small as the noise may hide, whatever the spread. That is no belief: more responses are quadratics.
@@ -23,8 +23,8 @@ from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
 from paraboloid.numerics import LackOfFit, QuadraticFit, features, gradient_map, vector_to_matrix
+from paraboloid.numerics.contrasts import KINDS, LENGTHS, SIZES, TIP, Contrasts, Discrepancy
 from paraboloid.numerics.lack_of_fit import FEWEST as FEWEST_CONTRASTS
-from paraboloid.numerics.lack_of_fit import KINDS, LENGTHS, SIZES, TIP, Contrasts, Discrepancy
 from paraboloid.numerics.positive import solve_each
 
 __all__ = ["Truths", "is_suspected", "quadratic_truths", "with_other_truths"]

@@ -1,4 +1,4 @@
-"""What the contrasts of `numerics.lack_of_fit` see of a discrepancy, how likely each size of it is, and what it adds.
+"""What the contrasts of `numerics.contrasts` see of a discrepancy, how likely each size of it is, and what it adds.
 
 The likelihood is that of covariance σ²(I + s U Uᵀ) against σ²I, σ² integrated out of both: with G = UᵀU,
 
