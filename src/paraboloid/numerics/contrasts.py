@@ -125,7 +125,7 @@ class Contrasts:
         contrasts tell w up to the covariance s(1 + s UᵀU)⁻¹.
 
         >>> import numpy as np
-        >>> from paraboloid.core import Measurements, Shape
+        >>> from paraboloid.core import Evidence, Measurements, Shape
         >>> from paraboloid.numerics import fit_quadratic, lack_of_fit
         >>> z = np.linspace(-1, 1, 41)[:, None]
         >>> y = np.exp(z) + 0.1 * np.random.default_rng(0).standard_normal((41, 1))

@@ -3,10 +3,10 @@
 Only contrasts that vanish for every quadratic are looked at, so that neither its curvature nor its condition enters.
 Under the quadratic they are pure noise of an unknown size; otherwise a discrepancy is added to them. The likelihood is
 averaged over a fixed set of these (`numerics.contrasts`), and the size of the noise is integrated out, so that the
-answer does not depend on the unit of the values. With the centre of the discrepancies and the weights given, and normal noise,
-the mean of this Bayes factor under the quadratic is one, so that it is above K with a chance of at most 1/K. Here both
-come from the data, and the set is scaled to the points of each round: then that is a guide, and no theorem. The tests
-measure the rate over rounds. A false alarm is revoked by later data.
+answer does not depend on the unit of the values. With the centre of the discrepancies and the weights given, and normal
+noise, the mean of this Bayes factor under the quadratic is one, so that it is above K with a chance of at most 1/K.
+Here both come from the data, and the set is scaled to the points of each round: then that is a guide, and no theorem.
+The tests measure the rate over rounds. A false alarm is revoked by later data.
 
 Noise is not always normal. The scatter of repeats at a point counts as noise of that point, drawn towards that of all;
 and single means farther than three standard errors from the fit are given the weight at which they are not. Smooth
