@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 from paraboloid.core import Evidence
-from paraboloid.design import assess, recommended
-from paraboloid.numerics import Model, looked_at_closely
+from paraboloid.design import assess_closely
+from paraboloid.numerics import Model
 
 __all__ = ["Progress", "progress_towards"]
 
@@ -63,8 +63,7 @@ def progress_towards(eps: float, evidence: Evidence, model: Model, confidence: f
     """
     if not model.is_plain:
         return Progress()
-    answer, lack = recommended(model.fit, model.evidence, model.shape), looked_at_closely(evidence, model)
-    quality = assess(answer, model.evidence, model.shape, confidence, lack)
+    quality, lack = assess_closely(model, evidence, confidence)
     bound, if_quadratic = quality.regret_bound, quality.regret_bound_if_quadratic
     is_vouched = math.isfinite(bound) and (lack is None or lack.n_contrasts >= VOUCHING)
     return Progress(bound, is_vouched, is_vouched and if_quadratic <= eps < bound)

@@ -20,7 +20,7 @@ from paraboloid.core import (
     Vector,
     as_domain,
 )
-from paraboloid.design import Quality, assess, believed, recommended, without_bound
+from paraboloid.design import Quality, assess_closely, believed, without_bound
 from paraboloid.numerics import (
     LackOfFit,
     Limited,
@@ -29,7 +29,6 @@ from paraboloid.numerics import (
     features,
     fit_saddle,
     gradient_map,
-    looked_at_closely,
     modelled,
     project_onto_region,
 )
@@ -84,11 +83,10 @@ def conclude(
 
 def _with_bound(model: Model, raw: Evidence, domain: Domain, confidence: float, status: Status) -> Result:
     """Return the answer where the response counts as a paraboloid over the whole range."""
-    evidence, lack = model.evidence, looked_at_closely(raw, model)
+    evidence = model.evidence
     fit = believed(model.fit, evidence, model.shape)
     _, limit = instance_limit_bounds(fit.hessian, fit.minimiser, _unit_domain(domain.shape, domain.dimension))
-    told = recommended(model.fit, evidence, model.shape)  # how sure the place is, the data alone say
-    quality = assess(told, evidence, domain.shape, confidence, lack)
+    quality, lack = assess_closely(model, raw, confidence)  # how sure the place is, the data alone say
     saddle = fit_saddle(evidence, domain.shape)
     if saddle is not None:
         fit, quality = saddle, without_bound(saddle, quality)

@@ -1,7 +1,7 @@
 """Where to measure and how often: the criterion, optimal designs with certificates, batches in whole repeats."""
 
 from paraboloid.design.batch import merge, next_batch, pilot
-from paraboloid.design.certificate import Quality, assess, robust_covariance, without_bound
+from paraboloid.design.certificate import Quality, assess, assess_closely, robust_covariance, without_bound
 from paraboloid.design.checks import check_points, pilot_with_checks
 from paraboloid.design.criterion import free_inverse, regret_weight
 from paraboloid.design.failures import away_from_failures
@@ -16,6 +16,7 @@ __all__ = [
     "Design",
     "Quality",
     "assess",
+    "assess_closely",
     "away_from_failures",
     "believed",
     "check_points",

@@ -17,12 +17,23 @@ from scipy import linalg
 
 from paraboloid.core import Evidence, Matrix, Shape, Vector
 from paraboloid.design.criterion import free_inverse
+from paraboloid.design.likely_instance import recommended
 from paraboloid.design.possible_truths import quadratic_truths, with_other_truths
-from paraboloid.numerics import LackOfFit, QuadraticFit, features, fit_least_squares, gradient_map
+from paraboloid.numerics import (
+    LackOfFit,
+    Model,
+    QuadraticFit,
+    features,
+    fit_least_squares,
+    gradient_map,
+    looked_at_closely,
+)
 
-__all__ = ["Quality", "assess", "robust_covariance", "without_bound"]
+__all__ = ["Quality", "assess", "assess_closely", "robust_covariance", "without_bound"]
 
 FLAT = 3.0  # standard errors that an eigenvalue must be above zero to count as curved
+WIDE = 2.0  # times a bound that knows the response to be a quadratic: then it is worth the time to look at more places
+QUICKLY = 5  # knobs, up to which it takes hardly any
 FEW = 10  # measurements per coefficient, up to which the noise at single points is not believed to be smaller
 
 
@@ -153,3 +164,30 @@ def assess(
         eigenvalue_se=eigenvalue_se,
         directions=Q,
     )
+
+
+def assess_closely(model: Model, evidence: Evidence, confidence: float) -> tuple[Quality, LackOfFit | None]:
+    """Return the quality of the recommended point, and what speaks against a quadratic once all places are looked at.
+
+    Of many knobs they are only where those of the verdict leave so much open that the bound is wide: it takes as long
+    as all else.
+
+    >>> import numpy as np
+    >>> from paraboloid.core import Measurements
+    >>> from paraboloid.numerics import modelled
+    >>> z = np.linspace(-1, 1, 30)[:, None]
+    >>> y = 3 * (z - 0.5) ** 2 + 0.1 * np.random.default_rng(0).standard_normal((30, 1))
+    >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+    >>> quality, lack = assess_closely(modelled(evidence, Shape.BOX, True), evidence, 0.95)
+    >>> bool(quality.regret_bound < 0.1), lack.is_open
+    (True, False)
+    """
+    known, lack = model.evidence, model.lack
+    answer = recommended(model.fit, known, model.shape)
+    if lack is not None and evidence.dimension > QUICKLY and not lack.is_open:
+        quality = assess(answer, known, model.shape, confidence, lack)
+        is_told = lack.contrasts is not None and lack.contrasts.is_full
+        if is_told and quality.regret_bound <= WIDE * quality.regret_bound_if_quadratic:
+            return quality, lack
+    lack = looked_at_closely(evidence, model)
+    return assess(answer, known, model.shape, confidence, lack), lack

@@ -195,20 +195,38 @@ def _near(evidence: Evidence) -> Rows:
 
 
 def _looked_at(evidence: Evidence, at_least: int) -> Rows:
-    """Return the rows that are looked at: all, or so many at least of those with most measurements."""
+    """Return the rows that are looked at: all, or a sample of so many at least."""
     measured = _near(evidence)
     if len(measured) <= at_least:
         return measured
-    order = measured[np.argsort(-evidence.counts[measured], kind="stable")]
-    return np.sort(order[: max(at_least, _enough_points(evidence.counts[order], evidence.dimension))])
+    counts = evidence.counts[measured]
+    return measured[_sampled(counts, max(at_least, _enough_points(counts, evidence.dimension)))]
+
+
+def _sampled(counts: Counts, n: int) -> Rows:
+    """Return at most n rows, each as likely as it was measured often, and evenly over the order of measuring.
+
+    Those with most measurements alone, or those of one round alone, may hardly tell a quadratic of many knobs.
+
+    >>> _sampled(np.array([9, 1, 1, 1, 1, 1, 1, 9]), 5)
+    array([0, 1, 3, 5, 7])
+    """
+    if len(counts) <= n:
+        return np.arange(len(counts))
+    most = -np.sort(-counts.astype(np.float64))
+    others = np.cumsum(most[::-1])[::-1]  # measurements of the k-th and of all that have fewer
+    left = n - np.arange(len(most))
+    certain = int(np.argmax(most * left <= others))  # so many are surely taken: of the others none comes up twice
+    chances = np.minimum(counts * (left[certain] / others[certain]), 1.0)
+    return np.unique(np.searchsorted(np.cumsum(chances), np.arange(n) + 0.5))
 
 
 def _enough_points(counts: Counts, d: int) -> int:
-    """Return how many points are looked at, of those with most measurements first: as many as hold half of all.
+    """Return how many points are looked at: as many as could hold half of all measurements.
 
     But a few for each coefficient, and not so many that it takes minutes.
     """
     p = n_terms(d)
-    half = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2)) + 1
+    half = int(np.searchsorted(np.cumsum(-np.sort(-counts)), counts.sum() / 2)) + 1
     most = min(MOST_EACH * p, p + MOST_MORE)
     return min(max(half, FEW_EACH * p), most)
