@@ -166,7 +166,7 @@ def with_other_truths(
     inside = contrasts.points[np.abs(contrasts.points).max(axis=1) <= 1 + 1e-9]
     lowest = inside[np.argsort(features(inside) @ fit.theta, kind="stable")[:PLACES]]
     places = np.vstack([_stencil(z), *[z + way * (lowest - z) for way in WAYS]])
-    found, logs = _found(contrasts, places, _spread(fit, shape))
+    found, logs = _found(contrasts, fit, places, _spread(fit, shape))
     total = np.logaddexp.reduce([*logs, np.log(QUADRATIC)])
     rng = np.random.default_rng([SEED, 1])
     quadratics = fit.theta, _root(covariance), features(places)
@@ -185,13 +185,14 @@ def with_other_truths(
     )
 
 
-def _found(contrasts: Contrasts, places: Matrix, spread: float) -> tuple[list[Discrepancy], Vector]:
+def _found(contrasts: Contrasts, fit: QuadraticFit, places: Matrix, spread: float) -> tuple[list[Discrepancy], Vector]:
     """Return the discrepancies and the logarithms of their chances, all but for the same factor."""
     found, logs = [], []
     for prior, sizes, unit in ((ORDINARY, PARTS, spread), (SLIGHT, SHIFTING, None)):
-        each = np.log(prior / (contrasts.n_kinds(COUNTED) * len(sizes)))
+        each = np.log(prior / ((contrasts.n_kinds(COUNTED) + 1) * len(sizes)))
         least = float(np.log(RARE * QUADRATIC) - each)  # rarer than RARE, whatever the others are
-        for one in contrasts.discrepancies(places, COUNTED, sizes=sizes, least=least, spread=unit):
+        smooth = contrasts.discrepancies(places, COUNTED, sizes=sizes, least=least, spread=unit)
+        for one in (*smooth, *contrasts.bent(places, fit, sizes, least, unit)):
             found.append(one)
             logs.append(one.log_bayes_factor + each)
     return found, np.array(logs)

@@ -5,7 +5,8 @@ Under the quadratic they are pure noise of an unknown size; otherwise a smooth d
     Cov δ(x), δ(y) = s σ² a(x) a(y) exp(-|x - y|²/2l²),   a(x) = (1 + |x - x₀|²/l²)^g,
 
 which is how the remainder of a Taylor series looks; or, on a box, a sum of curves of single knobs is added
-(`numerics.single_knobs`), of size s and with a decay from a fixed set. The verdict, the check points and the bound
+(`numerics.single_knobs`), of size s and with a decay from a fixed set. The bound also asks for a bend of the quadratic
+(`numerics.bends`). The verdict, the check points and the bound
 ask for the same ones: what is common to them is kept until the next measurements.
 
 ==================  ======================  =========================================================
@@ -28,7 +29,9 @@ import numpy as np
 from scipy import linalg
 
 from paraboloid.core import Matrix, Shape, Vector
+from paraboloid.numerics.bends import bend_left, bends
 from paraboloid.numerics.discrepancy import SIZES, Discrepancy, Seen
+from paraboloid.numerics.fit import QuadraticFit
 from paraboloid.numerics.quadratic_model import features, n_terms
 from paraboloid.numerics.quantiles import median
 from paraboloid.numerics.single_knobs import knob_variances, range_curves
@@ -173,19 +176,48 @@ class Contrasts:
         fitted = linalg.blas.dtrsm(1.0, self.R, seen.pull)
         return grown * B - features(places) @ fitted, grown * unseen
 
+    def bent(
+        self, places: Matrix, fit: QuadraticFit, sizes: tuple[float, ...], least: float, spread: float | None = None
+    ) -> Iterator[Discrepancy]:
+        """Yield what a bend of the quadratic fitted adds (`numerics.bends`), as `discrepancies` does.
+
+        >>> import numpy as np
+        >>> from paraboloid.core import Evidence, Measurements, Shape
+        >>> from paraboloid.numerics import fit_quadratic, lack_of_fit
+        >>> z = np.linspace(-1, 1, 41)[:, None]
+        >>> y = np.sqrt(0.05 + (z - 0.1) ** 2) + 0.02 * np.random.default_rng(0).standard_normal((41, 1))
+        >>> evidence = Evidence.empty(1).with_measurements(z, Measurements.from_values(y))
+        >>> fit = fit_quadratic(evidence, Shape.BOX)
+        >>> contrasts = lack_of_fit(evidence, fit, Shape.BOX).contrasts
+        >>> found = contrasts.bent(np.zeros((0, 1)), fit, (0.01, 0.2), np.inf, spread=0.3)
+        >>> [round(one.log_bayes_factor) for one in found]
+        [0, 24]
+        """
+        curves = bends(self.points, fit, self.points)
+        U = np.sqrt(self.weights / median(self.weights))[:, None] * curves
+        pull = self.Q.T @ U
+        seen = _seen_of(self, U - self.Q @ pull, pull, np.sqrt(median(self.weights)))
+        own = sizes if spread is None else self._sizes(sizes, spread, bend_left(fit, self.points, self.shape))
+        there = _Later(lambda: self._of_curves(bends(places, fit, self.points), places, pull))
+        yield from self._of_each_size(seen, there, own, least)
+
     def _of_single_knobs(
         self, places: Matrix, decays: tuple[float, ...], sizes: tuple[float, ...], least: float
     ) -> Iterator[Discrepancy]:
-        """Yield sums of curves of single knobs, which are known at all places where their coefficients are."""
-        d, unit = self.points.shape[1], np.sqrt(median(self.weights))
+        """Yield sums of curves of single knobs."""
         pull = _curves_seen(self)[1]
-        there, unseen = range_curves(places) / unit, np.zeros((len(places), 0))
-        if len(places):
-            there -= features(places) @ linalg.blas.dtrsm(1.0, self.R, pull)
+        there, unseen = self._of_curves(range_curves(places), places, pull)
         for decay in decays:
-            scale = np.sqrt(knob_variances(d, decay)[: pull.shape[1]])
+            scale = np.sqrt(knob_variances(self.points.shape[1], decay)[: pull.shape[1]])
             effect = functools.partial(_scaled, there, scale, unseen)
             yield from self._of_each_size(_single_seen(self, decay), effect, sizes, least)
+
+    def _of_curves(self, curves: Matrix, places: Matrix, pull: Matrix) -> tuple[Matrix, Matrix]:
+        """Return what given curves add at places: they are known at all places where their coefficients are."""
+        there = curves / np.sqrt(median(self.weights))
+        if len(places):
+            there -= features(places) @ linalg.blas.dtrsm(1.0, self.R, pull)
+        return there, np.zeros((len(places), 0))
 
     def _of_each_size(
         self, seen: Seen, effect: Callable[[], tuple[Matrix, Matrix]], sizes: tuple[float, ...], least: float
