@@ -10,6 +10,7 @@ has coefficients: a response of many knobs that bends shows itself by them first
 """
 
 import numpy as np
+from scipy import linalg
 
 from paraboloid.core import Matrix, Shape
 from paraboloid.numerics.fit import QuadraticFit
@@ -56,7 +57,7 @@ def bend_left(fit: QuadraticFit, points: Matrix, shape: Shape) -> float:
         places = rng.uniform(-1, 1, (n, d))
     else:
         places = random_points(shape, n, d, rng) * rng.uniform(0, 1, (n, 1)) ** (1 / d)
-    Q, _ = np.linalg.qr(features(places))
-    curves = bends(places, fit, points)
-    left = curves - Q @ (Q.T @ curves)
-    return float(np.sqrt(np.sum(left**2) / MANY))
+    phi, curves = features(places), bends(places, fit, points)
+    root, _ = linalg.lapack.dpotrf(phi.T @ phi, lower=1)  # places over the whole region tell a quadratic well
+    told = linalg.solve_triangular(root, phi.T @ curves, lower=True)
+    return float(np.sqrt((np.sum(curves**2) - np.sum(told**2)) / MANY))

@@ -32,7 +32,7 @@ CERTAIN = 12  # repeats that agree: among as many, one in five of which is wild,
 CAUTION = 2.0  # standard deviations, as in the choice among minima of a smooth shape (`numerics.smooth`)
 LEAP = 100.0  # times as far as the p lowest places lie apart: scales of a window (`design.scattered`) differ by 16
 DOUBT = 0.5  # standard deviations by which a place may seem to be worse
-CLOSELY = 2000  # places that a bound looks at: what it counts are places that few of them tell
+CLOSELY = 1000  # places that a bound looks at: all of them would take memory that grows with the measurements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
