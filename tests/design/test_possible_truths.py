@@ -244,6 +244,13 @@ def suspected(d: int, noise: float) -> int:
     return found
 
 
+def test_a_chance_may_be_next_to_nothing() -> None:
+    """Of exact values the quadratic's may be 1e-310, as once with five knobs and 5000 measurements (f103)."""
+    truths = Truths(np.arange(3.0), np.arange(3.0)[:, None] - 1, np.array([1e-310, 0.5, 0.5]))
+    assert truths.bound(0.95) == 2.0
+    assert truths.interval(0.95).tolist() == [[0.0, 1.0]]
+
+
 def test_paraboloids_are_seldom_suspected_and_hardly_ever_where_noise_is_little() -> None:
     """Under much noise some 4 in 100 are, whatever the number of knobs: more than 20 of 200 have a chance of 1e-4 then.
     Under little noise 0 of 600 were, and 22 of 600 if departures that no response has counted."""

@@ -74,7 +74,7 @@ def _quantiles(values: Vector, chances: Vector, levels: Sequence[float]) -> Vect
     """Return the quantiles; only values that may be one of them are sorted: those in the middle cannot."""
     n, least = len(values), float(chances.min())
     edges = [min(level, 1 - level) / least + 2 if least > 0 else n for level in levels]
-    tail = min(n, int(max(edges)))
+    tail = int(min(n, max(edges)))  # of the rarest hardly anything is left where the values speak against it
     order = np.argpartition(values, [tail - 1, n - tail]) if 2 * tail < n else np.argsort(values)
     for end in (order[:tail], order[n - tail :]) if 2 * tail < n else ():
         end[:] = end[np.argsort(values[end])]
